@@ -25,6 +25,7 @@ PLAN = """\
 plan: dice
 test: "true"
 agent: claude
+model: sonnet
 ---
 # Dice
 
@@ -89,6 +90,7 @@ def house(folder: Path, plan: str = PLAN) -> Iterator[House]:
     def model(received: Received) -> Step:
         news = received.news_text
         if "write it by hand" in news:
+            assert "sonnet" in received.model, "the task's model, in the terminal too"
             return use("Bash", command="echo by hand > hand; (sleep 901 &) ; echo done")
         if "step 1: Roll" in news and "step 1: Roll" not in "".join(seen):
             seen.append(news)

@@ -245,6 +245,21 @@ def test_an_all_round_subagent_is_begun_as_ours(
     assert hook("PreToolUse", **isolated).denies
 
 
+@pytest.mark.parametrize(("named", "played"), [("", None), ("haiku", "haiku"), ("claude-haiku-4-5", None)])
+def test_a_subagents_model_is_not_its_musicians_choice(
+    hook: "Hook", claim: Claim, monkeypatch: pytest.MonkeyPatch, named: str, played: str | None
+) -> None:
+    """S-TIER-4: the settings', or the one in its own file; another kind of agent keeps what it was given."""
+    monkeypatch.setenv("CLAUDE_PLUGIN_ROOT", "/plugin")
+    Path(".musician", "config.toml").write_text(f'[prompts]\nsubagent_model = "{named}"\n', encoding="utf-8")
+    given = {"prompt": "x", "subagent_type": "musician:subagent", "model": "sonnet"}
+    ours = hook("PreToolUse", tool_name="Agent", tool_input=given).document
+    assert ours is not None
+    assert ours["hookSpecificOutput"]["updatedInput"].get("model") == played
+    explore = {**given, "subagent_type": "Explore"}
+    assert hook("PreToolUse", tool_name="Agent", tool_input=explore).document is None
+
+
 def test_a_strangers_subagent_claims_nothing(
     hook: "Hook", claim: Claim, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -231,7 +231,7 @@ class Terminal:
 class HasTerminal(Protocol):
     """What an agent is besides that a person can speak with by itself."""
 
-    def terminal(self, token: str, env: Mapping[str, str]) -> Terminal:
+    def terminal(self, token: str, env: Mapping[str, str], model: str) -> Terminal:
         """Return the program that goes on with the conversation; ``env`` is added to its environment."""
         ...
 

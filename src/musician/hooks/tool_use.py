@@ -36,6 +36,8 @@ _BEGINNING = ("plan", "run")
 OWN_SUBAGENT = "musician:subagent"
 _ALL_ROUND = (None, "", "general-purpose", "claude")
 """The client's own agents that do anything; none named is one of them."""
+_MODELS = ("opus", "sonnet", "haiku")
+"""As the tool that begins an agent names them; it takes no other name."""
 
 _TEMPORARY = ("/tmp", "/var/tmp")  # noqa: S108  # nothing is made there
 _VARIABLES = ("HOME", "TMPDIR", "MUSICIAN_DB", "MUSICIAN_SESSION", "CLAUDE_PROJECT_DIR")
@@ -62,7 +64,9 @@ def answer(event: "HookEvent", context: "HookContext") -> "Answer | None":
     if not context.played:
         return _after_the_end(event, context, tool) or _of_a_musicians(event, context, tool)
     return (
-        _spent(event, context, tool, verb) or _judged(event, context, tool) or _as_our_subagent(event, tool)
+        _spent(event, context, tool, verb)
+        or _judged(event, context, tool)
+        or _as_our_subagent(event, context, tool)
     )
 
 
@@ -198,15 +202,20 @@ def _spent(event: "HookEvent", context: "HookContext", tool: str, verb: str) -> 
     return None
 
 
-def _as_our_subagent(event: "HookEvent", tool: str) -> "Answer | None":
+def _as_our_subagent(event: "HookEvent", context: "HookContext", tool: str) -> "Answer | None":
     """What the client would begin as one of its all-round agents is begun as ours, which is offered none of the
-    protocol's tools (D34). Any other kind was chosen for what it is."""
+    protocol's tools (D34). Any other kind was chosen for what it is.
+
+    Ours plays with the model of the settings, whichever its musician asks for; "" is what its own file says."""
     given = event.raw.get("tool_input")
     if tool != "Agent" or not isinstance(given, dict) or "CLAUDE_PLUGIN_ROOT" not in os.environ:
         return None
-    if given.get("subagent_type") not in _ALL_ROUND:
+    if given.get("subagent_type") not in (*_ALL_ROUND, OWN_SUBAGENT):
         return None
-    return with_input(event.name, {**given, "subagent_type": OWN_SUBAGENT})
+    ours = {key: value for key, value in given.items() if key != "model"} | {"subagent_type": OWN_SUBAGENT}
+    if context.settings.prompts.subagent_model in _MODELS:
+        ours["model"] = context.settings.prompts.subagent_model
+    return None if ours == given else with_input(event.name, ours)
 
 
 # -- the policy ----------------------------------------------------------------------------------------------------

@@ -86,7 +86,7 @@ ANSWERS: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
         "provider": (
             (
                 "musician run PLAN.md",
-                "once you have logged in again, or paid: it goes on, every task of that agent",
+                "once you have logged in again, paid, or named another model: it goes on, every task of that agent",
             ),
             ('musician send {task} "go on"', "the same, to a run that is at work"),
         ),

@@ -76,8 +76,8 @@ def attach(root: Root, store: Store, task_id: str, *, world: World) -> bool:
                 worked_by=view.row.worked_by or "",
                 pid=world.machine.own_identity().pid,
             )
-            terminal = agent.terminal(service.conversation_token(store, claim), env)
             task = load_task_file(root, task_id, view.row.instruction_path or "")
+            terminal = agent.terminal(service.conversation_token(store, claim), env, task.model)
             with world.sandboxed(root, task, tree), _interrupts_left_to_the_terminal():
                 argv = confined(terminal.argv, cwd=str(tree), env=terminal.env, keeps=terminal.keeps)
                 with subprocess.Popen(argv, cwd=tree, env=terminal.env) as running:

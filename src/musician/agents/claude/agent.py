@@ -78,11 +78,11 @@ class ClaudeAgent:
         async with self._opened(stage, token, "--session-id") as session:
             yield session or NoSession(PieceEnding.LOST, _NOT_STARTED)
 
-    def terminal(self, token: str, env: Mapping[str, str]) -> Terminal:
+    def terminal(self, token: str, env: Mapping[str, str], model: str) -> Terminal:
         """Return the client's own terminal, with the settings of the hosted one; the person is asked for leave."""
         whole = {**(os.environ if self._env is None else self._env), **_QUIET, **env}
         whole.pop("CLAUDECODE", None)
-        argv = (os.fspath(self._client), *_ASKING, f"--resume={token}")
+        argv = (os.fspath(self._client), *_ASKING, f"--resume={token}", *_model(model))
         return Terminal(argv=argv, env=whole, keeps=_kept(whole))
 
     @asynccontextmanager
@@ -92,8 +92,7 @@ class ClaudeAgent:
         """
         env = {**(os.environ if self._env is None else self._env), **_HOSTED, **stage.env}
         env.pop("CLAUDECODE", None)  # a client that finds it set takes itself for a part of another client
-        argv = [os.fspath(self._client), *_FLAGS, f"{flag}={token}"]
-        argv += [f"--model={stage.model}"] if stage.model else []
+        argv = [os.fspath(self._client), *_FLAGS, f"{flag}={token}", *_model(stage.model)]
         async with speak_with(
             argv, cwd=stage.tree, env=env, on_process=stage.on_process, keeps=_kept(env)
         ) as program:
@@ -110,6 +109,10 @@ class ClaudeAgent:
                 finally:
                     with anyio.CancelScope(shield=True), anyio.move_on_after(2 * END_LIMIT_S):
                         await session.client.disconnect()
+
+
+def _model(name: str) -> tuple[str, ...]:
+    return (f"--model={name}",) if name else ()
 
 
 def _kept(env: Mapping[str, str]) -> Own:
