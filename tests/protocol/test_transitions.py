@@ -41,7 +41,7 @@ ANY_ACTIVE = {
     "exit": (OWNER, "exited"),
     "take_over": (CONDUCTOR, "fix_proposed"),
 }
-WITHDRAW = {"withdraw": (CONDUCTOR, "exited")}
+WITHDRAW = {"withdraw": (CONDUCTOR, "exited"), "skip": (CONDUCTOR, "exited")}
 COMPLETE = {"complete": (OWNER, "complete")}
 
 LEGAL: dict[str | None, dict[str, tuple[str, str]]] = {
@@ -72,6 +72,7 @@ MESSAGES = {
     "exit": {"handoff"},
     "complete": {"completed"},
     "withdraw": {"system"},
+    "skip": {"skipped"},
     "reopen": {"handoff"},
     "take_over": {"handoff"},
 }
@@ -88,6 +89,7 @@ GUARDS = {
     "complete": Guard.COMPLETION_APPROVED,
     "take_over": Guard.OWNER_GONE,
     "withdraw": Guard.UNOWNED,
+    "skip": Guard.UNOWNED,
 }
 
 
@@ -135,6 +137,7 @@ def test_what_is_allowed_comes_in_the_tables_order() -> None:
         "request_exit by the conductor",
         "exit by the owner",
         "withdraw by the conductor",
+        "skip by the conductor",
         "take_over by the conductor",
     )
 

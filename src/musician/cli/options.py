@@ -64,9 +64,9 @@ task_argument = click.argument("task_id", metavar="TASK", callback=_task, shell_
 row_argument = click.argument("task_id", metavar="TASK", callback=parse_row, shell_complete=complete_task)
 
 
-def text_argument(*, required: bool = True) -> Callable[[F], F]:
+def text_argument(*, required: bool = True, name: str = "TEXT") -> Callable[[F], F]:
     return click.argument(
-        "text", metavar="TEXT" if required else "[TEXT]", callback=parse_text, required=required
+        "text", metavar=name if required else f"[{name}]", callback=parse_text, required=required
     )
 
 

@@ -9,7 +9,7 @@ from musician.cli.render import fields, pairs, show, show_text, table
 from musician.protocol.errors import UnknownPlan
 from musician.protocol.states import State
 from musician.runtime.archiving import archive_plan, drop_plan, restore_plan
-from musician.store.rows import ArchiveRow, PlanRow, TaskRow
+from musician.store.rows import ArchiveRow, PlanRow
 
 _name_argument = click.argument("plan_id", metavar="NAME")
 
@@ -64,7 +64,7 @@ def show_plan(app: App, plan_id: str) -> None:
     show_text(
         app, pairs({name.replace("_", " "): value for name, value in facts.items() if name != "completed"})
     )
-    table(("TASK", "STATE", "PHASE", "TITLE"), [(t.task_id, _state(t), t.phase, t.title) for t in tasks])
+    table(("TASK", "STATE", "PHASE", "TITLE"), [(t.task_id, t.shown_state, t.phase, t.title) for t in tasks])
     show_text(app, f"more: musician status|timeline|messages TASK|history TASK --plan {plan_id}")
 
 
@@ -138,7 +138,3 @@ def _archived(row: ArchiveRow) -> dict[str, object]:
         "ended_at": row.finished_at or row.archived_at,
         "abandoned": row.abandoned,
     }
-
-
-def _state(row: TaskRow) -> str:
-    return "withdrawn" if row.is_withdrawn else row.state

@@ -205,7 +205,8 @@ class End:
 def _task(each: Standing) -> dict[str, object]:
     return fields(
         each,
-        *("task_id", "title", "phase", "state", "done", "context_pct"),
+        *("task_id", "title", "phase", "done", "context_pct"),
+        state=each.view.row.shown_state,
         worked_by=each.who,
         sessions=len(each.view.sessions),
         of=each.total,

@@ -192,7 +192,7 @@ def final_table(standings: Sequence[Standing]) -> Table:
     for heading in ("TASK", "STATE", "MUSICIAN", "SESSIONS", "TITLE"):
         table.add_column(heading, overflow="fold", justify="right" if heading == "SESSIONS" else "left")
     for each in (each for each in standings if not each.is_withdrawn):
-        state = Text(each.state, style=_STYLES[each.state])
+        state = Text(each.view.row.shown_state, style=_STYLES[each.state])
         table.add_row(each.task_id, state, each.who or "", str(len(each.view.sessions)), Text(each.title))
     return table
 

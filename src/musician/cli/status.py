@@ -122,7 +122,8 @@ def _print_all(app: App, *, everything: bool) -> None:
         lines("no tasks yet: lock a plan (musician plan lock PLAN.md) or add a task (musician task add)")
         return
     rows = [
-        (row.task_id, _state(row), row.phase, row.worked_by, lives[row.task_id], row.title) for row in tasks
+        (row.task_id, row.shown_state, row.phase, row.worked_by, lives[row.task_id], row.title)
+        for row in tasks
     ]
     table(("TASK", "STATE", "PHASE", "WORKED BY", "HEARTBEAT", "TITLE"), rows)
     if left_out:
@@ -190,7 +191,7 @@ def _print_one(app: App, task_id: str) -> None:
     facts: dict[str, object] = {
         "task": row.task_id,
         "title": row.title,
-        "state": _state(row),
+        "state": row.shown_state,
         "plan": row.plan_id,
         "phase": row.phase,
         "session": row.session_id,
@@ -257,10 +258,6 @@ def _used_by(used: list[UsageRow], tasks: list[TaskRow], phase: PhaseSmoothness)
 
 def _used_in(view: TaskView, session: SessionRow) -> list[UsageRow]:
     return [each for each in view.usage if each.claim_epoch == session.claim_epoch]
-
-
-def _state(row: TaskRow) -> str:
-    return "withdrawn" if row.is_withdrawn else row.state
 
 
 def _life(app: App, row: TaskRow, standing: Standing | None = None) -> str:

@@ -1,18 +1,24 @@
-"""The command ``task add``: a task without a plan."""
+"""The command ``task``: add one without a plan, play one again, go on without one."""
 
 from pathlib import Path
 
 import click
 
 from musician.cli.context import App
-from musician.cli.options import command, task_argument
-from musician.cli.render import show
+from musician.cli.options import command, task_argument, text_argument
+from musician.cli.render import fields, show
+from musician.protocol.names import NO_PLAN
+from musician.protocol.states import State
+from musician.reporting.run_at_work import is_conducted
+from musician.runtime.again import retry_task, skip_task
 from musician.runtime.locking import add_task_file
+from musician.service import Dependents, Retried
+from musician.trees.branches import REPLACED, branch_of, partial_ref
 
 
 @click.group("task")
 def task() -> None:
-    """Add tasks without a plan."""
+    """Add a task without a plan, play one again, go on without one."""
 
 
 @command("add", parent=task)
@@ -31,3 +37,61 @@ def add(app: App, task_id: str, path: Path) -> None:
     name = add_task_file(app.root, app.store, task_id, path, app.settings)
     document = {"task_id": task_id, "instruction_path": name, "state": "watching"}
     show(app, document, f"{task_id} is open; play it with: musician work {task_id}")
+
+
+@command("retry", parent=task)
+@task_argument
+@text_argument(required=False)
+@click.option(
+    "--from-start",
+    is_flag=True,
+    help="From its first step, in a tree without its work so far, which is kept under refs/musician/replaced/.",
+)
+@click.pass_obj
+def retry(app: App, task_id: str, text: str | None, from_start: bool) -> None:
+    """Have TASK played again, from its last finished step. TEXT is for who plays it.
+
+    For a task whose session gave up, failed, was stopped or died, that was skipped, or whose merge failed. What waited
+    for you is settled by it, and its error reports are counted anew.
+    """
+    done = retry_task(app.root, app.store, task_id, app.settings, text, from_start=from_start)
+    place = partial_ref(branch_of(done.plan_id or NO_PLAN, task_id), str(done.epoch), folder=REPLACED)
+    kept_at = place if from_start else None
+    show(app, fields(done, kept_at=kept_at), f"{task_id}: {_said(done, kept_at)}", _taken_up(app))
+
+
+@command("skip", parent=task)
+@task_argument
+@text_argument(name="REASON")
+@click.option(
+    "--dependents",
+    type=click.Choice([str(each) for each in Dependents]),
+    help="What becomes of the tasks that are to be played after it.",
+)
+@click.pass_obj
+def skip(app: App, task_id: str, text: str, dependents: str | None) -> None:
+    """Go on without the work of TASK, for REASON. What it has committed stays on its branch, and is not merged.
+
+    Later phases go on. If tasks of its own phase are to be played after it, say what becomes of them.
+    `musician task retry` takes it back.
+    """
+    named = None if dependents is None else Dependents(dependents)
+    done = skip_task(app.root, app.store, task_id, text, app.settings, dependents=named)
+    told = [f"skipped: {', '.join(done.skipped)}"] if done.skipped else [f"{task_id} is skipped already"]
+    told += [f"played without it: {', '.join(done.go_on)}"] if done.go_on else []
+    show(app, fields(done), *told, _taken_up(app))
+
+
+def _said(done: Retried, kept_at: str | None) -> str:
+    if done.state is State.COMPLETE:
+        return "its merge is tried again"
+    errors = f"it may report {done.errors_left} errors from here"
+    if kept_at is not None:
+        return f"it is played from its start, and what it has done so far is kept at {kept_at}; {errors}"
+    return f"it is played again from its last finished step; {errors}"
+
+
+def _taken_up(app: App) -> str:
+    if is_conducted(app.root, app.store, app.settings):
+        return "The run that is at work takes it up."
+    return "No run is at work: `musician run PLAN.md` takes it up."

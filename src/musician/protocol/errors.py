@@ -419,6 +419,25 @@ class StillPlayed(ConductorError):
         )
 
 
+class NothingAgain(ConductorError):
+    """A task cannot be played again, because of where it stands; ``reason`` is a clause."""
+
+    def __init__(self, *, task_id: str, reason: str, remedy: str) -> None:
+        self.task_id, self.reason = task_id, reason
+        super().__init__(f"{task_id} is not played again, {reason}", remedy=remedy)
+
+
+class DependentsWait(ConductorError):
+    """Tasks are to be played after one that is to be skipped, and nobody has said what becomes of them."""
+
+    def __init__(self, *, task_id: str, waiting: tuple[str, ...]) -> None:
+        self.task_id, self.waiting = task_id, waiting
+        super().__init__(
+            f"{', '.join(waiting)} {'waits' if len(waiting) == 1 else 'wait'} for {task_id}",
+            remedy="skip that too (`--dependents skip`), or have it played without (`--dependents play`)",
+        )
+
+
 class PlanStands(ConductorError):
     """The plan's place in its life does not allow that: what is open is not dropped, nor an archived one locked."""
 

@@ -29,6 +29,9 @@ PROVIDER_REFUSES = "refused by its provider: "
 CEILING_REACHED = "a ceiling is reached: "
 """The beginning of the exit reason of a session that stopped because it may use no more."""
 
+STARTED_OVER = "started over"
+"""How the line of a status file begins from which on its lines count."""
+
 REWORK_BEGINS = "reworks what cannot be merged"
 """The note after which changes in the task's tree are its session's, and not a person's resolution by hand."""
 
@@ -80,6 +83,8 @@ class EntryKind(StrEnum):
     CORRECTION = "correction"
     """A correction step of the conductor's, which comes before all others; ``text`` says what it is."""
     SKIPPED = "skipped"
+    STARTED_OVER = "started over"
+    """The conductor has the task played from its start: what is before counts for nothing, and is kept under a ref."""
     HANDOFF = "handoff"
     NOTE = "note"
     NOTICED = "noticed"
@@ -110,6 +115,7 @@ WORK = frozenset(
         EntryKind.UNDONE,
         EntryKind.CORRECTION,
         EntryKind.SKIPPED,
+        EntryKind.STARTED_OVER,
     }
 )
 """The kinds that continue the work. After one of them an earlier submission is no longer complete (D28)."""
@@ -211,6 +217,8 @@ def _fold(progress: Progress, entry: Entry) -> Progress:
             )
         case EntryKind.SKIPPED:
             return _skipped(progress, entry)
+        case EntryKind.STARTED_OVER:
+            return Progress(heard_corrections=progress.heard_corrections)
         case _:
             return progress
 
@@ -232,7 +240,7 @@ def open_items(entries: Iterable[Entry]) -> tuple[Entry, ...]:
                 begun = {
                     item: each for item, each in begun.items() if entry.item not in (item, _step_of(item))
                 }
-            case EntryKind.SUBMITTED:
+            case EntryKind.SUBMITTED | EntryKind.STARTED_OVER:
                 begun.clear()
             case _:
                 pass
@@ -308,6 +316,7 @@ _PHRASES = {
     EntryKind.LET_GO: "{text}",
     EntryKind.CORRECTION: "{item} ordered: {text}",
     EntryKind.SKIPPED: "{item} skipped: {text}",
+    EntryKind.STARTED_OVER: STARTED_OVER + ": {text}",
     EntryKind.HANDOFF: "clean exit: HANDOFF written: {text}",
     EntryKind.NOTE: "{text}",
     EntryKind.NOTICED: "{item} noticed: {text}",

@@ -21,6 +21,7 @@ _DONE: Final = MappingProxyType(
         "exit": "left by its session",
         "complete": "completed",
         "withdraw": "withdrawn",
+        "skip": "skipped",
         "reopen": "opened again",
         "take_over": "taken over",
         "send": "sent a message",

@@ -40,6 +40,7 @@ class Event(StrEnum):
     EXIT = "exit"
     COMPLETE = "complete"
     WITHDRAW = "withdraw"
+    SKIP = "skip"
     REOPEN = "reopen"
     TAKE_OVER = "take_over"
     START = "start"
@@ -153,6 +154,7 @@ TABLE: tuple[Transition, ...] = (
         _M.COMPLETED,
     ),
     *_rows(CLAIMABLE, Event.WITHDRAW, State.EXITED, Actor.CONDUCTOR, Guard.UNOWNED, _M.SYSTEM),
+    *_rows(CLAIMABLE, Event.SKIP, State.EXITED, Actor.CONDUCTOR, Guard.UNOWNED, _M.SKIPPED),
     *_rows((State.EXITED,), Event.REOPEN, State.FIX_PROPOSED, Actor.CONDUCTOR, None, _M.HANDOFF),
     *_rows(ACTIVE, Event.TAKE_OVER, State.FIX_PROPOSED, Actor.CONDUCTOR, Guard.OWNER_GONE, _M.HANDOFF),
 )

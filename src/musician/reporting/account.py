@@ -37,8 +37,9 @@ class TaskAccount:
     task_id: str
     title: str
     phase: int | None
-    state: State
-    is_withdrawn: bool
+    state: str
+    skipped: str | None
+    """Why it was skipped; None if it was not."""
     took_s: float
     sessions: int
     steps: int
@@ -115,8 +116,8 @@ def _task(root: Root | None, plan_id: str | None, standing: Standing) -> TaskAcc
         task_id=standing.task_id,
         title=standing.title,
         phase=standing.phase,
-        state=standing.state,
-        is_withdrawn=standing.is_withdrawn,
+        state=view.row.shown_state,
+        skipped=view.row.skipped,
         took_s=sum(_took_s(each, until=view.at) for each in view.sessions),
         sessions=len(view.sessions),
         steps=sum(1 for item in standing.progress.completed if _STEP.fullmatch(item)),

@@ -27,6 +27,7 @@ class Section:
 def sections(account: Account) -> tuple[Section, ...]:
     """Return what went otherwise than planned, and what is open, as plain text."""
     found = (
+        ("Skipped", [f"{each.task_id}: {headline(each.skipped)}" for each in account.tasks if each.skipped]),
         ("Sent back", [_say_sent_back(each) for each in account.sent_back]),
         ("Sessions that ended early", [_say_ended(each) for each in account.ended]),
         ("Open deviations", [_say_deviation(each) for each in account.deviations]),
@@ -68,6 +69,7 @@ def _task_document(task: TaskAccount) -> dict[str, object]:
     size = task.size
     return {
         "task_id": task.task_id,
+        "skipped": task.skipped,
         "took_s": task.took_s,
         "sessions": task.sessions,
         "steps": task.steps,
@@ -105,7 +107,7 @@ def _cells(task: TaskAccount) -> tuple[str, ...]:
     return (
         escaped(task.task_id),
         escaped(task.title),
-        "withdrawn" if task.is_withdrawn else task.state,
+        task.state,
         duration(task.took_s) if task.sessions else "",
         str(task.sessions),
         str(task.steps),

@@ -142,8 +142,7 @@ def _stands_still(seen: Glance) -> Iterator[Need]:
     if seen.conductor is None:
         return
     for plan in seen.plans:
-        rows = [row for row in seen.rows[plan.plan_id] if not row.is_withdrawn]
-        left = tuple(row.task_id for row in rows if row.state is not State.COMPLETE)
+        left = tuple(row.task_id for row in seen.rows[plan.plan_id] if not row.is_over)
         if plan.finished_at is None and left:
             yield _plan_need(plan, left, seen.conductor.last_heartbeat or plan.locked_at)
 

@@ -31,6 +31,7 @@ class Lane(StrEnum):
     STANDS_STILL = "stands still"
     LATER = "not begun"
     DONE = "done"
+    SKIPPED = "skipped"
     WITHDRAWN = "withdrawn"
 
 
@@ -129,7 +130,7 @@ def _line(standing: Standing, *, is_wanted: bool, owner_of: OwnerOf) -> TaskLine
 
 def lane_of(standing: Standing, owner: Owner | None) -> Lane:
     """Return the lane of a task that nothing is asked of a person for."""
-    if standing.state not in ACTIVE or standing.is_withdrawn:
+    if standing.state not in ACTIVE:
         return _resting(standing.view.row)
     match owner:
         case Owner.LIVE:
@@ -143,6 +144,8 @@ def lane_of(standing: Standing, owner: Owner | None) -> Lane:
 def _resting(row: TaskRow) -> Lane:
     if row.is_withdrawn:
         return Lane.WITHDRAWN
+    if row.skipped is not None:
+        return Lane.SKIPPED
     match row.state:
         case State.COMPLETE:
             return Lane.DONE

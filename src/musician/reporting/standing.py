@@ -61,8 +61,8 @@ class Standing:
 
     @property
     def is_over(self) -> bool:
-        """Whether the task is complete or withdrawn."""
-        return self.state is State.COMPLETE or self.is_withdrawn
+        """Whether the plan waits for the task no more."""
+        return self.view.row.is_over
 
     @property
     def asks(self) -> tuple[HumanRow, ...]:

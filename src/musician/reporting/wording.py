@@ -4,6 +4,7 @@ A row that another row already explains gives "". Nothing is judged or shortened
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
@@ -60,7 +61,11 @@ def say_change(change: HistoryRow, view: TaskView, text: str, noted: Noted, *, b
         case _, State.EXIT_REQUESTED:
             return f"asked to hand off: {text}"
         case _, State.EXITED if change.who == CONDUCTOR:
-            return "withdrawn from the plan"
+            return (
+                f"skipped: {text}"
+                if change.message_type == MessageType.SKIPPED
+                else "withdrawn from the plan"
+            )
         case _, State.EXITED:
             return _exited(change, view)
         case _, State.COMPLETE:
@@ -112,6 +117,8 @@ def say_entry(row: JournalRow, *, is_again: bool = False) -> str:
             return f"{item} verified: {text}"
         case EntryKind.NOT_VERIFIED:
             return f"{item} is not green: {text}"
+        case EntryKind.STARTED_OVER:
+            return f"is started over: {text}"
         case EntryKind.SET_ASIDE:
             return f"unfinished work set aside at {text}"
         case EntryKind.RECONCILED:
@@ -180,12 +187,12 @@ def say_base(baseline: "Baseline", *, required: bool) -> str:
 
 
 def say_complete(standings: Iterable[Standing]) -> str:
-    """``2 of 4 tasks complete``. Withdrawn tasks no longer belong to the plan and are counted separately."""
-    all_of_them = tuple(standings)
-    withdrawn = sum(1 for each in all_of_them if each.is_withdrawn)
-    complete = sum(1 for each in all_of_them if each.state is State.COMPLETE)
-    apart = f" ({withdrawn} withdrawn)" if withdrawn else ""
-    return f"{complete} of {counted(len(all_of_them) - withdrawn, 'task')} complete{apart}"
+    """``2 of 4 tasks complete``. What the plan does not wait for, withdrawn or skipped, is counted separately."""
+    counts = Counter(each.view.row.shown_state for each in standings)
+    apart = [f"{counts[word]} {word}" for word in ("skipped", "withdrawn") if counts[word]]
+    played = counts.total() - counts["skipped"] - counts["withdrawn"]
+    told = f" ({', '.join(apart)})" if apart else ""
+    return f"{counts[State.COMPLETE]} of {counted(played, 'task')} complete{told}"
 
 
 def duration(seconds: float) -> str:

@@ -12,7 +12,6 @@ from pathlib import Path
 from musician import service
 from musician.protocol.errors import ConductorRunning, PlanStands, UnknownPlan
 from musician.protocol.settings import Settings
-from musician.protocol.states import State
 from musician.reporting.run_at_work import is_conducted
 from musician.runtime.conductor.conductor_lock import hold_conductor_lock
 from musician.runtime.takeover import free
@@ -53,7 +52,7 @@ def archive_plan(
         rows = service.tasks_of(store, plan_id)
         if abandoned is not None:
             for row in rows:
-                if row.state is not State.COMPLETE and not row.is_withdrawn:
+                if not row.is_over:
                     free(
                         root,
                         store,

@@ -99,7 +99,8 @@ async def run_checkpoint(
     ``start`` is the commit the task began at; ``baselines`` know what failed there. Subagents' claims since
     the last checkpoint are compared with the result (D19).
     """
-    view = await anyio.to_thread.run_sync(partial(service.task_view, store, claim.task_id))
+    found = await anyio.to_thread.run_sync(partial(service.task_view, store, claim.task_id))
+    view = found.this_time
     now = await anyio.to_thread.run_sync(tree_id)
     before = _red_as_before(view, check, now)
     if before is not None:

@@ -196,9 +196,7 @@ def _amendment(store: Store, plan: Plan, task_files: dict[str, tuple[str, str]])
         changed=tuple(task_id for task_id in changed if before[task_id].state is not State.COMPLETE),
         too_late=tuple(task_id for task_id in changed if before[task_id].state is State.COMPLETE),
         back=tuple(task_id for task_id in phases if task_id in before and before[task_id].is_withdrawn),
-        withdrawn=tuple(
-            row.task_id for row in gone if row.state is not State.COMPLETE and not row.is_withdrawn
-        ),
+        withdrawn=tuple(row.task_id for row in gone if not row.is_over),
     )
 
 

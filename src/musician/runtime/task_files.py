@@ -40,6 +40,12 @@ class TaskFiles:
         self.status.touch()
         self.deviations.touch()
 
+    def start_over(self, entry: Entry) -> None:
+        """Let the status begin anew below what is there, and have nothing else left of the earlier sessions."""
+        self.note((entry,))
+        self.deviations.write_text("")
+        self.handoff.unlink(missing_ok=True)
+
     def note(self, entries: Iterable[Entry]) -> None:
         """Append what the journal just got."""
         entries = tuple(entries)

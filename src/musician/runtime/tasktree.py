@@ -21,6 +21,7 @@ from musician.protocol.rules.delegation import Extent
 from musician.protocol.values import dataclass
 from musician.runtime.outside import CHANGED_OUTSIDE, Outside, changed_outside, look_outside
 from musician.trees.branches import (
+    REPLACED,
     create_branch,
     full_ref,
     integration_branch,
@@ -32,7 +33,7 @@ from musician.trees.git import Git, shown, tree_of
 from musician.trees.integrity import put_right
 from musician.trees.left_out import given_to
 from musician.trees.merge import ensure_integration, take_in
-from musician.trees.partial import set_aside_partial, uncommit
+from musician.trees.partial import drop_empty_folders, set_aside_partial, uncommit
 from musician.trees.provisioning import give
 from musician.trees.resolving import Resolved, stage_resolution
 from musician.trees.root import Root
@@ -84,6 +85,12 @@ class TaskTree(Protocol):
     def set_aside(self) -> str | None:
         """Keep unfinished work under a ref and bring the tree back; return the ref, None if there was
         nothing.
+        """
+        return None
+
+    def start_over(self, last: str | None, epoch: int) -> str | None:
+        """Keep all the work, up to the ``last`` commit the journal knows, under the ref of claim ``epoch``; bring the
+        tree to where the task would begin now. Return the ref, None if there was nothing.
         """
         return None
 
@@ -198,6 +205,23 @@ class IsolatedTree(TaskTree):
         relink(self.worktree)
         to = None if self.moved_off() is None else self.kept
         return set_aside_partial(self.worktree, task_id=self.claim.task_id, epoch=self.claim.epoch, to=to).ref
+
+    def start_over(self, last: str | None, epoch: int) -> str | None:
+        if last is not None:
+            self.expect(last)
+        self.set_aside()
+        branch = (
+            start_branch(NO_PLAN, self.claim.task_id)
+            if self.plan_id == NO_PLAN
+            else integration_branch(self.plan_id)
+        )
+        begin = Git(self.path).text("rev-parse", full_ref(branch))
+        self.start = self.kept = begin
+        kept = set_aside_partial(
+            self.worktree, task_id=self.claim.task_id, epoch=epoch, to=begin, folder=REPLACED
+        )
+        drop_empty_folders(self.path)
+        return kept.ref
 
     def keep(self, item: str, title: str) -> str | None:
         relink(self.worktree)

@@ -16,7 +16,7 @@ waiters are rung after the commit. Where do we …
 - lock a plan, open its tasks? ``plans``
 - hold the conductor's own row? ``conducting``; be the session in which a person conducts? ``conductor_session``
 - decide whether a client's session may stop? ``gating``
-- record what a person must decide? ``people``
+- record what a person must decide? ``people``; play a task again, or go on without it? ``again``
 - propose what is worth keeping, and decide on it? ``proposals``; near-duplicates: ``similarity``
 - keep what a reviewing agent said? ``opinions``
 - have a phase stand still, and go on? ``pausing``
@@ -35,6 +35,7 @@ from typing import TYPE_CHECKING
 from musician.on_demand import on_demand
 
 if TYPE_CHECKING:
+    from musician.service.again import *
     from musician.service.archiving import *
     from musician.service.claiming import *
     from musician.service.claims import *
@@ -71,6 +72,7 @@ else:
     __all__, __getattr__ = on_demand(
         __name__,
         {
+            "again": "Dependents Retried Skipped retry skip",
             "archiving": "archive_plan archived archives drop_plan dropped forget_dropped restore_plan",
             "claiming": "Taken block_claim claim",
             "claims": "beat claims_of current_claim only_claim",

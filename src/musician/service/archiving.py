@@ -5,7 +5,7 @@ from pathlib import Path
 
 from musician.protocol.errors import PlanStands, StillPlayed, UnknownPlan
 from musician.protocol.names import CONDUCTOR
-from musician.protocol.states import ACTIVE, State
+from musician.protocol.states import ACTIVE
 from musician.store.port import Store
 from musician.store.queries.plans import Plans
 from musician.store.queries.sessions import Sessions
@@ -31,7 +31,7 @@ def archive_plan(
         if row is None:
             raise UnknownPlan(plan_id=plan_id)
         tasks = tx.all(Tasks.tasks_of_plan, plan_id=plan_id)
-        left = [task.task_id for task in tasks if task.state is not State.COMPLETE and not task.is_withdrawn]
+        left = [task.task_id for task in tasks if not task.is_over]
         is_complete = row.finished_at is not None and not left
         if not is_complete and abandoned is None:
             raise PlanStands(

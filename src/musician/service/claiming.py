@@ -107,6 +107,8 @@ def _why_blocked(
         return "this session conducts, and a conductor plays no task"
     if row.is_withdrawn:
         return "it was withdrawn from its plan"
+    if row.skipped is not None:
+        return "it is skipped"
     if row.state not in CLAIMABLE:
         return f"{_UNCLAIMABLE.get(row.state, 'its state cannot be claimed')}{_whose(tx, row)}"
     if row.session_id is not None and is_fenced(tx, row):

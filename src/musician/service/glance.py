@@ -25,10 +25,15 @@ class Waits:
 
     def on(self, row: TaskRow) -> tuple[str, ...]:
         """Return the tasks that wait for this one, or for one that does, in the plan's order."""
-        waiting = {row.task_id, *(each.task_id for each in self.rows if _is_before(row.phase, each.phase))}
+        later = (each.task_id for each in self.rows if _is_before(row.phase, each.phase))
+        return self.after(row.task_id, *later)
+
+    def after(self, task_id: str, *more_ids: str) -> tuple[str, ...]:
+        """Return those that the plan says are to be played after it, or after others, and those after them."""
+        waiting = {task_id, *more_ids}
         while more := {each.task_id for each in self.rows if each.after in waiting} - waiting:
             waiting |= more
-        waiting.discard(row.task_id)
+        waiting.discard(task_id)
         return tuple(dict.fromkeys(each.task_id for each in self.rows if each.task_id in waiting))
 
 
@@ -67,7 +72,9 @@ def glance_at(store: Store) -> Glance:
                 for plan_id in (*(plan.plan_id for plan in plans), None)
             },
             views=views,
-            waits={plan_id: _waits(tx, plan_id) for plan_id in {view.row.plan_id for view in views.values()}},
+            waits={
+                plan_id: waits_in(tx, plan_id) for plan_id in {view.row.plan_id for view in views.values()}
+            },
         )
 
 
@@ -79,8 +86,8 @@ def version_of(store: Store) -> object:
 
 def waits_of(store: Store, plan_id: str | None) -> Waits:
     with store.read() as tx:
-        return _waits(tx, plan_id)
+        return waits_in(tx, plan_id)
 
 
-def _waits(tx: Tx, plan_id: str | None) -> Waits:
+def waits_in(tx: Tx, plan_id: str | None) -> Waits:
     return Waits(rows=tuple(tx.all(Plans.open_waits, plan_id=plan_id)))

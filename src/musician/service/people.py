@@ -2,11 +2,12 @@
 
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import State
-from musician.service.verdicts import judge
-from musician.service.work import journal_of, open_rows
-from musician.store.port import Store
+from musician.service.verdicts import judge_in
+from musician.service.work import open_rows
+from musician.store.port import Store, Tx
 from musician.store.queries.limits import Limits
 from musician.store.queries.plans import Plans
+from musician.store.queries.work import Work
 from musician.store.rows import HumanRow
 
 
@@ -38,9 +39,17 @@ def judge_as_person(
     It rules on every open deviation (D17), and an approval on every finding too (D26). Unless it approves, it carries
     the drafts of comments as its points; :class:`BadField` if it approves while there are any, or says nothing.
     """
-    deviations, findings = open_rows(journal_of(store, task_id))
+    with store.write() as tx:
+        return judge_in_person(tx, task_id, verdict, text, submission_id=submission_id)
+
+
+def judge_in_person(
+    tx: Tx, task_id: str, verdict: State, text: str, *, submission_id: int | None = None
+) -> int:
+    """:func:`judge_as_person` within a transaction of the caller's."""
+    deviations, findings = open_rows(tx.all(Work.journal_of_task, task_id=task_id))
     ruled = tuple(row.id for row in (*deviations, *(findings if verdict is State.REVIEW_APPROVED else ())))
-    return judge(store, task_id, verdict, text, submission_id=submission_id, rules=ruled, by_person=True)
+    return judge_in(tx, task_id, verdict, text, submission_id=submission_id, rules=ruled, by_person=True)
 
 
 def retry_troubles(store: Store, plan_id: str) -> int:

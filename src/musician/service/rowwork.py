@@ -1,5 +1,6 @@
 """The steps that verbs share in a transaction: find the row, check the claim, write the message, change the state."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from musician.protocol.claim import Claim
@@ -11,7 +12,7 @@ from musician.protocol.errors import (
     IllegalEvent,
     UnknownTask,
 )
-from musician.protocol.journal import Entry
+from musician.protocol.journal import Entry, EntryKind
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.names import CONDUCTOR, is_reserved
 from musician.protocol.rules.review import Verified
@@ -24,7 +25,7 @@ from musician.store.queries.messages import Messages
 from musician.store.queries.sessions import Sessions
 from musician.store.queries.tasks import Tasks
 from musician.store.queries.work import Work
-from musician.store.rows import HistoryRow, TaskRow
+from musician.store.rows import HistoryRow, JournalRow, TaskRow
 
 if TYPE_CHECKING:
     from musician.protocol.messages.stored import FieldedMessage
@@ -164,6 +165,12 @@ def keep_verified(tx: Tx, claim: Claim, verified: Verified, *, submission_id: in
             missing="work was done after the verification began",
             remedy="run the verification again (`musician checkpoint` does both)",
         )
+
+
+def since_started_over(journal: Sequence[JournalRow]) -> Sequence[JournalRow]:
+    """Return a journal from the entry on by which its task was started over; all of it, if it never was."""
+    starts = (number for number, row in enumerate(journal) if row.kind == EntryKind.STARTED_OVER)
+    return journal[max(starts, default=0) :]
 
 
 def latest_change(tx: Tx, task_id: str) -> HistoryRow | None:

@@ -88,6 +88,8 @@ def reopen(store: Store, task_id: str, text: str | None = None) -> int:
 def _go_on(row: TaskRow) -> str:
     if row.is_withdrawn:
         return "It is back in the plan."
+    if row.skipped is not None:
+        return "It is to be played after all."
     return f"The last session exited. Read temp/{row.task_id}-HANDOFF and go on where it stopped."
 
 
@@ -100,6 +102,16 @@ def reopen_in(tx: Tx, row: TaskRow, text: str) -> int:
     return message_id
 
 
+def free_in(tx: Tx, row: TaskRow, text: str) -> TaskRow:
+    """The row of a task that nobody owns, to be settled: one that has exited is opened for that, with the reason."""
+    if row.state is State.EXITED and not row.is_over:
+        reopen_in(tx, row, text)
+        row = load_played(tx, row.task_id)
+    if row.session_id is not None and row.state in ACTIVE:
+        raise StillPlayed(task_id=row.task_id, session_id=row.session_id)
+    return row
+
+
 def withdraw(store: Store, task_id: str, text: str) -> None:
     """Take back a task that nobody owns."""
     with store.write() as tx:
@@ -107,13 +119,8 @@ def withdraw(store: Store, task_id: str, text: str) -> None:
 
 
 def withdraw_in(tx: Tx, task_id: str, text: str) -> None:
-    """:func:`withdraw` within a transaction of the caller's; of one that has exited already it says so."""
-    row = load_played(tx, task_id)
-    if row.state is State.EXITED and not row.is_withdrawn:
-        reopen_in(tx, row, text)
-        row = load_played(tx, task_id)
-    if row.session_id is not None and row.state in ACTIVE:
-        raise StillPlayed(task_id=task_id, session_id=row.session_id)
+    """:func:`withdraw` within a transaction of the caller's."""
+    row = free_in(tx, load_played(tx, task_id), text)
     find(row.state, Event.WITHDRAW, task_id=task_id, actor=Actor.CONDUCTOR)
     say(tx, task_id, CONDUCTOR, MessageType.SYSTEM, text)
     tx.run(Plans.resolve_human, task_id=task_id, resolution=text)

@@ -44,41 +44,57 @@ def judge(
     by a person, nor what was found to be in conflict: :class:`EvidenceMissing` then, and while a raw writer's
     submission waits for its message (D5).
     """
+    with store.write() as tx:
+        return judge_in(
+            tx, task_id, verdict, text, submission_id=submission_id, rules=rules, by_person=by_person
+        )
+
+
+def judge_in(
+    tx: Tx,
+    task_id: str,
+    verdict: State,
+    text: str,
+    *,
+    submission_id: int | None = None,
+    rules: tuple[int, ...] = (),
+    by_person: bool = False,
+) -> int:
+    """:func:`judge` within a transaction of the caller's."""
     if verdict not in VERDICTS:
         raise BadField(field="verdict", value=verdict, reason="use " + ", ".join(VERDICT_OF))
-    with store.write() as tx:
-        row = load_played(tx, task_id)
-        if row.state not in WAITING:
-            _refuse_late(tx, task_id, submission_id)
-        find(row.state, verdict_event(verdict), task_id=task_id, actor=Actor.CONDUCTOR)
-        latest = _latest(tx, task_id)
-        latest_id = latest.message_id
-        asks = tx.all(Plans.needs_human_of_task, task_id=task_id)
-        conflict = is_in_conflict(asks, latest_id)
-        answers = open_verdicts(
-            row.state,
-            message_type=latest.message_type,
-            came_from=latest.from_state,
-            is_in_conflict=conflict,
-        )
-        if by_person and verdict not in answers:
-            raise _in_conflict(task_id) if conflict else _nothing_submitted(task_id)
-        if submission_id is not None and submission_id != latest_id:
-            raise StaleVerdict(task_id=task_id, judged=submission_id, latest=latest_id or 0)
-        drafts = drafts_in(tx, task_id) if by_person and row.state is State.NEEDS_REVIEW else ()
-        if by_person:
-            text, first = with_drafts(text, verdict, drafts)
-        message_id = say(tx, task_id, CONDUCTOR, VERDICT_OF[verdict], text)
-        for journal_id in rules:
-            _rule(tx, task_id, journal_id, message_id)
-        if by_person:
-            conductor = Claim(task_id=task_id, session_id=CONDUCTOR, epoch=row.claim_epoch)
-            write_entries(tx, conductor, (Entry(kind=EntryKind.NOTE, text=JUDGED_BY_PERSON),))
-            send_drafts(tx, drafts, message_id, first)
-        if any(ask.resolved_at is None for ask in asks):
-            tx.run(Plans.resolve_human, task_id=task_id, resolution=f"{verdict}: {text}"[:500])
-        move_by_conductor(tx, row, verdict_event(verdict))
-        return message_id
+    row = load_played(tx, task_id)
+    if row.state not in WAITING:
+        _refuse_late(tx, task_id, submission_id)
+    find(row.state, verdict_event(verdict), task_id=task_id, actor=Actor.CONDUCTOR)
+    latest = _latest(tx, task_id)
+    latest_id = latest.message_id
+    asks = tx.all(Plans.needs_human_of_task, task_id=task_id)
+    conflict = is_in_conflict(asks, latest_id)
+    answers = open_verdicts(
+        row.state,
+        message_type=latest.message_type,
+        came_from=latest.from_state,
+        is_in_conflict=conflict,
+    )
+    if by_person and verdict not in answers:
+        raise _in_conflict(task_id) if conflict else _nothing_submitted(task_id)
+    if submission_id is not None and submission_id != latest_id:
+        raise StaleVerdict(task_id=task_id, judged=submission_id, latest=latest_id or 0)
+    drafts = drafts_in(tx, task_id) if by_person and row.state is State.NEEDS_REVIEW else ()
+    if by_person:
+        text, first = with_drafts(text, verdict, drafts)
+    message_id = say(tx, task_id, CONDUCTOR, VERDICT_OF[verdict], text)
+    for journal_id in rules:
+        _rule(tx, task_id, journal_id, message_id)
+    if by_person:
+        conductor = Claim(task_id=task_id, session_id=CONDUCTOR, epoch=row.claim_epoch)
+        write_entries(tx, conductor, (Entry(kind=EntryKind.NOTE, text=JUDGED_BY_PERSON),))
+        send_drafts(tx, drafts, message_id, first)
+    if any(ask.resolved_at is None for ask in asks):
+        tx.run(Plans.resolve_human, task_id=task_id, resolution=f"{verdict}: {text}"[:500])
+    move_by_conductor(tx, row, verdict_event(verdict))
+    return message_id
 
 
 def request_exit(store: Store, task_id: str, text: str, *, urgent: bool, hold: bool = False) -> int:

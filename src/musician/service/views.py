@@ -4,13 +4,14 @@ import json
 from collections.abc import Iterable
 from functools import partial
 
+from musician.protocol.journal import EntryKind
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.rules.breaker import Limit
 from musician.protocol.states import State
 from musician.protocol.transitions import is_failure, open_verdicts
 from musician.protocol.values import dataclass, replace
 from musician.service.pausing import pause_in
-from musician.service.rowwork import load_task
+from musician.service.rowwork import load_task, since_started_over
 from musician.store.port import Store, Tx
 from musician.store.queries.clients import Clients
 from musician.store.queries.history import History, MomentRow
@@ -72,6 +73,21 @@ class TaskView:
     """Why its session is to stand still, "" if it is not (PLAN-21)."""
     limited_until: str = ""
     """Until when its agent's provider gives nothing, "" if it gives."""
+
+    @property
+    def this_time(self) -> "TaskView":
+        """The same without what was played before the task was started over; the history has all of it."""
+        journal = tuple(since_started_over(self.journal))
+        if not journal or journal[0].kind != EntryKind.STARTED_OVER:
+            return self
+        epoch = journal[0].claim_epoch
+        return replace(
+            self,
+            journal=journal,
+            sessions=tuple(row for row in self.sessions if row.claim_epoch > epoch),
+            submissions=tuple(row for row in self.submissions if row.claim_epoch > epoch),
+            verifications=tuple(row for row in self.verifications if row.claim_epoch > epoch),
+        )
 
     @property
     def error_count(self) -> int:

@@ -8,7 +8,14 @@ from musician.protocol.journal import Entry, EntryKind, deviation_in, open_items
 from musician.protocol.rules.deviations import Severity
 from musician.protocol.rules.review import Verified
 from musician.protocol.values import as_dict, dataclass
-from musician.service.rowwork import beat_in, keep_verified, load_owned, load_task, write_entries
+from musician.service.rowwork import (
+    beat_in,
+    keep_verified,
+    load_owned,
+    load_task,
+    since_started_over,
+    write_entries,
+)
 from musician.store.port import Store
 from musician.store.queries.sessions import Sessions
 from musician.store.queries.work import Work
@@ -108,6 +115,7 @@ def open_rows(journal: Sequence[JournalRow]) -> tuple[tuple[JournalRow, ...], tu
     """What a reviewer has to rule: the deviations that nobody has ruled yet, what a musician left out by itself among
     them (D17, D29), and the findings of the latest submission (D26).
     """
+    journal = since_started_over(journal)
     found = ((row, deviation_in(as_entry(row))) for row in journal)
     open_deviations = tuple(row for row, deviation in found if deviation is not None and not deviation.ruled)
     findings: list[JournalRow] = []

@@ -49,9 +49,16 @@ def full_ref(branch: str) -> str:
     return f"refs/heads/{branch}"
 
 
-def partial_ref(branch: str, label: str) -> str:
-    """Return the ref that keeps work which no finished step covers: one ref per claim epoch (D24)."""
-    return f"refs/musician/partial/{branch.removeprefix('musician/')}/{label}"
+PARTIAL = "partial"
+"""The folder of refs that keep work which no finished step covers (D24)."""
+
+REPLACED = "replaced"
+"""The folder of refs that keep all the work of a task that was started over. Nothing of ours removes them."""
+
+
+def partial_ref(branch: str, label: str, *, folder: str = PARTIAL) -> str:
+    """Return the ref that keeps work besides the branch: one ref per claim epoch."""
+    return f"refs/musician/{folder}/{branch.removeprefix('musician/')}/{label}"
 
 
 def create_branch(git: Git, branch: str, start: str) -> str:

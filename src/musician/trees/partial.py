@@ -6,13 +6,15 @@ ignored files and nested repositories stay where they are; no ref is ever overwr
 played; of a plan that is complete each task keeps its newest.
 """
 
+import os
 import shutil
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
 from musician.protocol.errors import TreeNotReady
 from musician.protocol.values import dataclass
-from musician.trees.branches import full_ref, partial_ref
+from musician.trees.branches import PARTIAL, full_ref, partial_ref
 from musician.trees.git import Git, shown, tree_git_dir
 from musician.trees.registrations import clear_stale_locks
 from musician.trees.root import Root
@@ -54,11 +56,14 @@ def save_partial(worktree: Worktree, *, task_id: str, epoch: int) -> str | None:
     return _keep(worktree, status, task_id=task_id, epoch=epoch) if status.is_dirty else None
 
 
-def set_aside_partial(worktree: Worktree, *, task_id: str, epoch: int, to: str | None = None) -> SetAside:
+def set_aside_partial(
+    worktree: Worktree, *, task_id: str, epoch: int, to: str | None = None, folder: str = PARTIAL
+) -> SetAside:
     """Save what is unfinished, then bring the tree back to ``to`` (by default the tip of its branch).
 
     Ends a half-done merge, rebase or bisect, and puts HEAD on the task's branch again, wherever an agent left it; its
-    commits beyond ``to`` are kept by the ref too. To be called only while no process runs in the tree.
+    commits beyond ``to`` are kept by the ref too, which is in this ``folder``. To be called only while no
+    process runs in the tree.
     """
     clear_stale_locks(worktree.root, worktree.path, worktree.branch)
     status = read_status(worktree.path)
@@ -72,7 +77,7 @@ def set_aside_partial(worktree: Worktree, *, task_id: str, epoch: int, to: str |
         )
     ref = None
     if status.is_dirty or status.head != target:
-        ref = _keep(worktree, status, task_id=task_id, epoch=epoch)
+        ref = _keep(worktree, status, task_id=task_id, epoch=epoch, folder=folder)
     discard_to(worktree, target, saved=ref, on_branch=on_branch)
     return SetAside(ref=ref, left=tuple(shown(path) for path in status.nested + status.submodules))
 
@@ -135,14 +140,24 @@ def discard_to(
     bring_back(worktree.path)
 
 
-def _keep(worktree: Worktree, status: Status, *, task_id: str, epoch: int) -> str:
+def drop_empty_folders(tree: Path) -> None:
+    """Remove untracked folders in which there is no file: no commit holds them, and they are in a fresh start's way."""
+    for path in Git(tree).records("ls-files", "--others", "--directory", "--exclude-standard", "-z"):
+        folders = list(os.walk(os.path.join(os.fsencode(tree), path), topdown=False))
+        if not any(files for _, _, files in folders):
+            for folder, _, _ in folders:
+                with suppress(OSError):
+                    os.rmdir(folder)
+
+
+def _keep(worktree: Worktree, status: Status, *, task_id: str, epoch: int, folder: str = PARTIAL) -> str:
     git = Git(worktree.path)
     tree = snapshot(worktree.path, status)
     parents = () if status.head is None else ("-p", status.head)
     message = f"{task_id}: unfinished work of claim {epoch}\n"
     commit = git.text("commit-tree", tree, *parents, "-F", "-", stdin=message.encode())
     for number in range(1, PARTIALS_MAX + 1):
-        ref = partial_ref(worktree.branch, str(epoch) if number == 1 else f"{epoch}-{number}")
+        ref = partial_ref(worktree.branch, str(epoch) if number == 1 else f"{epoch}-{number}", folder=folder)
         there = git.commit_id(ref)
         if there is None:
             git.run("update-ref", ref, commit, "0" * len(commit))

@@ -90,6 +90,16 @@ def test_a_withdrawn_task_holds_nobody_up() -> None:
     )
 
 
+def test_a_skipped_task_is_settled() -> None:
+    """AGAIN-SKIP: whether anybody has played it or not."""
+    for was_claimed in (False, True):
+        skipped = task("task-01", State.EXITED, is_skipped=True, was_claimed=was_claimed)
+        assert decide(skipped, task("task-02", after=frozenset({"task-01"}), phase=2)) == (
+            acts.Launch(task_id="task-02"),
+        )
+        assert decide(skipped) == (acts.Finish(),)
+
+
 def dangerous(name: str, other: str, state: State = State.WATCHING, **more: object) -> orchestra.TaskFacts:
     return task(name, state, conflicts=frozenset({other}), **more)
 

@@ -20,6 +20,7 @@ ITEMS = ("step 1", "step 2 agent 1", "step 2 agent 2", "step 3", "checkpoint 1")
         ),
         (["step 1 found completed: by its commit"], FileClaims(completed=frozenset({"step 1"}))),
         (["step 1 completed", "step 1 undone: reverted"], FileClaims()),
+        (["step 1 completed", "started over: x", "step 2 started"], FileClaims(current="step 2")),
         (["step 1 skipped: not needed"], FileClaims(completed=frozenset({"step 1"}))),
         (["checkpoint 1 approved"], FileClaims(approved=frozenset({"checkpoint 1"}), passed=True)),
         (["checkpoint 1 verification: All passing"], FileClaims(passed=True)),

@@ -133,6 +133,8 @@ class TaskFacts:
     empty_sessions: int = 0
     """Sessions in a row that ended without progress (D1)."""
     was_claimed: bool = False
+    is_skipped: bool = False
+    """A person has settled it without its work."""
     is_limited: bool = False
     """Its agent's provider has a usage limit that is not over yet. The task is not played before."""
     is_refused: bool = False
@@ -162,15 +164,15 @@ class Orchestra:
 
 
 def is_finished(task: TaskFacts) -> bool:
-    """Whether the task is complete and merged into the plan's branch, or withdrawn."""
-    if is_withdrawn(task):
+    """Whether the task is complete and merged into the plan's branch, withdrawn, or skipped."""
+    if is_withdrawn(task) or task.is_skipped:
         return True
     return task.state is State.COMPLETE and (task.is_merged or not task.is_isolated)
 
 
 def is_withdrawn(task: TaskFacts) -> bool:
     """Whether the task was taken out of the plan before anybody claimed it."""
-    return task.state is State.EXITED and not task.was_claimed
+    return task.state is State.EXITED and not (task.was_claimed or task.is_skipped)
 
 
 def is_open(task: TaskFacts) -> bool:

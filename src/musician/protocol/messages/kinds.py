@@ -27,6 +27,7 @@ class MessageType(StrEnum):
     HANDOFF = "handoff"
     COMPLETED = "completed"
     SYSTEM = "system"
+    SKIPPED = "skipped"
     EMERGENCY = "emergency"
     NOTE = "note"
     PAUSE = "pause"

@@ -43,7 +43,7 @@ class Since:
     """This session's last verification was red, and it has mended nothing since. Its successor verifies anew first."""
 
     def after(self, entries: Iterable[Entry]) -> "Since":
-        """Return the facts after further entries. A submission or its approval starts anew.
+        """Return the facts after further entries. A submission or its approval starts anew, and who is started over.
 
         A person's verdict settles everything before it, as it does deviations (D17).
         """
@@ -51,7 +51,7 @@ class Since:
         for entry in entries:
             lacked, since = since.lacks, replace(since, lacks=entry.kind is EntryKind.UNPLAYABLE)
             match entry.kind:
-                case EntryKind.SUBMITTED | EntryKind.APPROVED:
+                case EntryKind.SUBMITTED | EntryKind.APPROVED | EntryKind.STARTED_OVER:
                     since = Since()
                 case EntryKind.NOTE if entry.text == JUDGED_BY_PERSON:
                     since = replace(since, failed_verifications=0, reds=0, errors=0, agent_retries=0)

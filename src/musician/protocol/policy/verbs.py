@@ -48,7 +48,7 @@ run send stop handoff work worker init clean attach dashboard hook mcp
 review: approve reject fix checkout open comment comments
 proposals: accept reject merge
 plan: lock amend archive restore drop
-task: add withdraw
+task: add retry skip
 plugin: install uninstall
 """
 """Verbs of this program that act as the conductor or a client, hand out a person's key, or set it up."""

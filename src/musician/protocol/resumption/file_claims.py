@@ -7,6 +7,7 @@ What a text does not say is empty or None.
 import re
 from collections.abc import Iterable
 
+from musician.protocol.journal import STARTED_OVER
 from musician.protocol.values import dataclass
 
 _ITEM = r"(?P<item>step \d{1,6}(?: agent \d{1,6})?|checkpoint \d{1,6})"
@@ -45,11 +46,15 @@ class FileClaims:
 
 
 def claims_of_status(lines: Iterable[str]) -> FileClaims:
-    """Read the claims of ``temp/<task>-status`` from the top. An item that is undone later does not count as done."""
+    """Read the claims of ``temp/<task>-status`` from the top. Later ones count: of an item that is undone, and
+    of a task that is started over.
+    """
     completed: set[str] = set()
     approved: set[str] = set()
     current, is_complete, passed = "", False, False
     for line in filter(None, map(str.strip, lines)):
+        if line.startswith(STARTED_OVER):
+            completed, approved, current = set(), set(), ""
         passed = _PASSED.match(line) is not None
         is_complete = _COMPLETE.match(line) is not None
         found = _STATUS.match(line)

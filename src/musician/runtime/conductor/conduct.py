@@ -306,7 +306,9 @@ class _Run:
                 return await self._interrupted(ending, moved)
             pruned = await run_sync(self._trees.prune)
             await run_sync(service.finish_conducting, self._store, self._conducting, self._plan.plan_id)
-            unmerged = await run_sync(self._trees.without_work)
+            rows = await run_sync(service.tasks_of, self._store, self._plan.plan_id)
+            skipped = {row.task_id for row in rows if row.skipped is not None}
+            unmerged = tuple(each for each in await run_sync(self._trees.without_work) if each not in skipped)
             return Outcome(
                 ending=ending, moved=moved, pruned=pruned, unmerged=unmerged, plan_tests=plan_tests
             )

@@ -109,7 +109,7 @@ class Gatherer:
     def _facts(
         self, standing: Standing, program: Program, spec: TaskSpec, closed: Mapping[str, Giving]
     ) -> TaskFacts:
-        view, row = standing.view, standing.view.row
+        view, row = standing.view.this_time, standing.view.row
         owner = self._owner(view)
         isolated = spec.isolation is Isolation.WORKTREE
         provider = self.agent or spec.agent
@@ -143,6 +143,7 @@ class Gatherer:
             ),
             empty_sessions=_empty_sessions(view, self.memory),
             was_claimed=bool(view.sessions),
+            is_skipped=row.skipped is not None,
             is_limited=giving is Giving.LIMITED,
             is_refused=giving is Giving.REFUSED,
             unproven=provider if giving is Giving.UNPROVEN else "",
@@ -151,7 +152,7 @@ class Gatherer:
         )
 
     def _submitted(self, standing: Standing, program: Program, spec: TaskSpec) -> Submitted | None:
-        view = standing.view
+        view = standing.view.this_time
         waiting = view.submissions[-1] if view.submissions else None
         if (
             waiting is None
@@ -270,7 +271,7 @@ def _unplayed(standing: Standing, program: Program, number: int | None) -> tuple
     """Return the items before a checkpoint that are not done; () for a raw writer, who keeps no journal."""
     checks = (each for each in program.items if isinstance(each, CheckpointItem) and each.number == number)
     check = next(checks, None)
-    if check is None or all(row.session_id == CONDUCTOR for row in standing.view.journal):
+    if check is None or all(row.session_id == CONDUCTOR for row in standing.view.this_time.journal):
         return ()
     return program.open_before(check.item, standing.progress)
 
@@ -279,7 +280,7 @@ def _sent_back(standing: Standing, earlier: list[SubmissionRow]) -> SubmittedWor
     rejected = [each for each in earlier if each.verdict is State.REVIEW_FAILED]
     if not rejected:
         return None
-    evidence = _verification_of(standing.view, rejected[-1])
+    evidence = _verification_of(standing.view.this_time, rejected[-1])
     ruled = tuple(each for each in standing.progress.deviations if each.ruled)
     return SubmittedWork(tree_id=None if evidence is None else evidence.tree_id, deviations=ruled)
 

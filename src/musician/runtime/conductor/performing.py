@@ -177,7 +177,7 @@ class Performer:
 
     async def _try_merge(self, act: acts.TryMerge) -> None:
         view = await run_sync(partial(service.task_view, self.store, act.task_id))
-        earlier = sum(1 for each in view.submissions if is_merge_trouble(each.verdict_text or ""))
+        earlier = sum(1 for each in view.this_time.submissions if is_merge_trouble(each.verdict_text or ""))
         trial = await self.merger.try_merge(
             self.plan.task(act.task_id),
             commit=submitted_commit(view),

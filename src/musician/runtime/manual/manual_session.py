@@ -78,7 +78,7 @@ class ManualSession:
 
     @cached_property
     def view(self) -> service.TaskView:
-        return service.task_view(self.store, self.claim.task_id)
+        return service.task_view(self.store, self.claim.task_id).this_time
 
     @cached_property
     def task(self) -> TaskSpec:

@@ -347,6 +347,7 @@ class Session:
     async def _rework(self, act: r.ReworkPiece) -> i.Input:
         check = act.check
         view = await run_sync(partial(service.task_view, self.store, self.claim.task_id))
+        view = view.this_time
         resolved = await run_sync(partial(take_up_resolution, view, self.tree))
         if resolved:
             await run_sync(partial(self.recorder.store_record, r.Write(entries=resolved[1:])))
@@ -544,7 +545,7 @@ class Session:
         view = await run_sync(partial(service.task_view, self.store, self.claim.task_id))
         handoff = await run_sync(self.task_files.found_handoff)
         return briefing_of(
-            view,
+            view.this_time,
             self.state.program,
             handoff,
             epoch=self.claim.epoch,

@@ -124,7 +124,8 @@ async def _look_back(
     claimed: ClaimedSession, *, is_new: bool, context_pct: float | None, verifying: anyio.CancelScope
 ) -> Lookback:
     store, claim = claimed.store, claimed.claim
-    view = await anyio.to_thread.run_sync(partial(service.task_view, store, claim.task_id))
+    whole = await anyio.to_thread.run_sync(partial(service.task_view, store, claim.task_id))
+    view = whole.this_time
     unread = await anyio.to_thread.run_sync(partial(service.unread, store, claim.task_id))
     said = await anyio.to_thread.run_sync(partial(service.messages_of, store, claim.task_id))
     cleared = ""
@@ -132,15 +133,18 @@ async def _look_back(
         clear = partial(
             end_what_runs,
             store,
-            view,
+            whole,
             claimed.tree.path,
             claimed.settings,
             but=claim.session_id,
             machine=claimed.world.machine,
         )
         cleared = await anyio.to_thread.run_sync(clear)
+    replaced: tuple[Entry, ...] = ()
     resolution: tuple[Entry, ...] = ()
-    if is_new:
+    if is_new and _is_to_start_over(view):
+        replaced = await anyio.to_thread.run_sync(partial(_start_over, claimed, whole))
+    elif is_new:
         take_up = partial(take_up_resolution, view, claimed.tree)
         resolution = await anyio.to_thread.run_sync(take_up)
     find = partial(reconcile, view, unread, claimed.program, claimed.tree, said=said)
@@ -148,7 +152,7 @@ async def _look_back(
     status = claimed.task_files.found_status()  # before this session writes into it
     resumed = await anyio.to_thread.run_sync(partial(_with_approval, claimed, resumed))
     notes = (Entry(kind=EntryKind.NOTE, text=cleared),) if cleared else ()
-    entries = (*_beginning(claimed, view), *notes, *resumed.entries)
+    entries = (*_beginning(claimed, view), *notes, *replaced, *resumed.entries)
     await anyio.to_thread.run_sync(partial(claimed.note, *entries))
     left = what_was_left(view, claimed.task_files.found_handoff(), epoch=claim.epoch)
     if left is None:
@@ -186,6 +190,24 @@ async def _look_back(
         doubts=doubts,
         ownerless_tasks=await anyio.to_thread.run_sync(count),
     )
+
+
+def _is_to_start_over(view: TaskView) -> bool:
+    """Whether no session has looked back since the task was started over: then its tree is as it was."""
+    kinds = {row.kind for row in view.journal}
+    return EntryKind.STARTED_OVER in kinds and EntryKind.CLAIMED not in kinds
+
+
+def _start_over(claimed: ClaimedSession, whole: TaskView) -> tuple[Entry, ...]:
+    """Keep what there is of the task's work under a ref, and begin the tree and the files anew.
+
+    Killed in between, the next session does it again, and finds the same ref.
+    """
+    commits = [row.commit_id for row in whole.journal if row.commit_id]
+    order = whole.this_time.journal[0]
+    ref = claimed.tree.start_over(commits[-1] if commits else None, order.claim_epoch)
+    claimed.task_files.start_over(service.as_entry(order))
+    return () if ref is None else (Entry(kind=EntryKind.SET_ASIDE, text=ref),)
 
 
 def _with_approval(claimed: ClaimedSession, resumed: Resumed) -> Resumed:

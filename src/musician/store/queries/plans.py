@@ -34,6 +34,7 @@ class Plans:
     current_plans = Query(PlanRow)
     count_plans = Query(int)
     finish_plan = Command("plan_id")
+    reopen_plan = Command("plan_id")
     add_phase = Command("plan_id number title")
     phases = Query(PhaseRow, "plan_id")
     add_dependency = Command("task_id after")

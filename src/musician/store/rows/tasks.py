@@ -29,6 +29,18 @@ class TaskRow(NamedTuple):
     created_at: str
     is_withdrawn: bool = False
     """Taken out of its plan by the conductor."""
+    skipped: str | None = None
+    """Why a person has settled it without its work; None if nobody has."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether its plan waits for it no more: complete, withdrawn or skipped."""
+        return self.state is State.COMPLETE or self.is_withdrawn or self.skipped is not None
+
+    @property
+    def shown_state(self) -> str:
+        """Its state as people are told it."""
+        return "skipped" if self.skipped is not None else "withdrawn" if self.is_withdrawn else self.state
 
 
 class HistoryRow(NamedTuple):

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from musician.protocol.journal import WORK, EntryKind
+from musician.protocol.messages.kinds import MessageType
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import ACTIVE, CLAIMABLE, State
 from musician.store.literals import list_of, state_list
@@ -41,17 +42,17 @@ _AGE = (
 )
 """SQLite would also read 'now' and day numbers as times; only a date is one (D10)."""
 
-_WITHDRAWN = (
-    f"(t.state = '{State.EXITED}' AND coalesce("  # noqa: S608 - constants
-    "(SELECT who FROM history WHERE task_id = t.task_id"
-    f" ORDER BY id DESC LIMIT 1), '') = '{CONDUCTOR}')"
-)
-"""An exit is its session's, or else the conductor's, who took the task out of the plan."""
+_LAST = "FROM history WHERE task_id = t.task_id ORDER BY id DESC LIMIT 1"
+_SETTLED = f"(t.state = '{State.EXITED}' AND coalesce((SELECT who {_LAST}), '') = '{CONDUCTOR}')"
+"""An exit is its session's, or else the conductor's, who took the task out of the plan or skipped it."""
 
+_IS_SKIPPED = f"(coalesce((SELECT message_type {_LAST}), '') = '{MessageType.SKIPPED}')"
+_REASON = f"coalesce((SELECT message FROM orchestration_messages WHERE id = (SELECT message_id {_LAST})), '')"  # noqa: S608 - constants
 
 _CONSTANTS = {
-    "AGE": f"{_AGE}, {_WITHDRAWN} AS is_withdrawn",
-    "WITHDRAWN": _WITHDRAWN,
+    "AGE": f"{_AGE}, {_SETTLED} AND NOT {_IS_SKIPPED} AS is_withdrawn,"
+    f" CASE WHEN {_SETTLED} AND {_IS_SKIPPED} THEN {_REASON} END AS skipped",
+    "SETTLED": _SETTLED,
     "STATES": state_list(State),
     "ACTIVE": state_list(ACTIVE),
     "WORK": list_of(kind for kind in EntryKind if kind in WORK),

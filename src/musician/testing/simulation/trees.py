@@ -28,6 +28,8 @@ class Branch:
     is_dirty: bool = False
     saved: list[tuple[int, str]] = field(default_factory=list)
     """What was set aside: by which claim, under which ref."""
+    replaced: list[tuple[FinishedItem, ...]] = field(default_factory=list)
+    """What was finished before each start over."""
 
     @property
     def tip(self) -> str:
@@ -96,11 +98,19 @@ class Tree(TaskTree):
         self.branch.saved.append((self.claim.epoch, ref))
         return ref
 
+    def start_over(self, last: str | None, epoch: int) -> str | None:
+        self.set_aside()
+        if self.branch.finished:
+            self.branch.replaced.append(tuple(self.branch.finished))
+            self.branch.finished.clear()
+        return f"refs/musician/replaced/{self.claim.task_id}/{epoch}"
+
     def keep(self, item: str, title: str) -> str | None:
         if not self.branch.is_dirty:
             return None
         self.branch.is_dirty = False
-        commit = f"{self.claim.task_id}-{len(self.branch.finished) + 1}"
+        before = sum(map(len, self.branch.replaced))
+        commit = f"{self.claim.task_id}-{before + len(self.branch.finished) + 1}"
         self.branch.finished.append(FinishedItem(item=item, commit=commit))
         return commit
 

@@ -33,6 +33,13 @@ SELECT count(*) AS n FROM plans;
 -- name: finish_plan
 UPDATE plans SET finished_at = datetime('now') WHERE plan_id = :plan_id AND finished_at IS NULL;
 
+-- name: reopen_plan
+-- One of its tasks is to be played after all.
+UPDATE plans SET finished_at = NULL
+WHERE plan_id = :plan_id AND finished_at IS NOT NULL
+  AND EXISTS (SELECT 1 FROM orchestration_tasks t
+              WHERE t.plan_id = :plan_id AND t.state <> 'complete' AND NOT /*SETTLED*/);
+
 -- name: add_phase
 INSERT INTO phases (plan_id, number, title) VALUES (:plan_id, :number, :title)
 ON CONFLICT (plan_id, number) DO UPDATE SET title = excluded.title;
@@ -60,14 +67,14 @@ FROM orchestration_tasks this
 JOIN orchestration_tasks t ON t.plan_id = this.plan_id AND t.task_id <> this.task_id
 LEFT JOIN dependencies d ON d.task_id = this.task_id AND d.after = t.task_id
 WHERE this.task_id = :task_id AND (t.phase < this.phase OR d.after IS NOT NULL)
-  AND t.state <> 'complete' AND NOT /*WITHDRAWN*/
+  AND t.state <> 'complete' AND NOT /*SETTLED*/
 ORDER BY t.phase, t.position LIMIT 1;
 
 -- name: open_waits
 -- The open tasks of a plan in its order, a row for each task that one names.
 SELECT t.task_id, t.phase, d.after
 FROM orchestration_tasks t LEFT JOIN dependencies d ON d.task_id = t.task_id
-WHERE t.plan_id = :plan_id AND t.state <> 'complete' AND NOT /*WITHDRAWN*/
+WHERE t.plan_id = :plan_id AND t.state <> 'complete' AND NOT /*SETTLED*/
 ORDER BY t.phase, t.position;
 
 -- name: ask_human

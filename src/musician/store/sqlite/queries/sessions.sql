@@ -102,10 +102,12 @@ JOIN sessions s ON s.task_id = c.task_id AND s.claim_epoch = c.claim_epoch
 WHERE c.task_id = :task_id AND c.claim_epoch = :claim_epoch;
 
 -- name: conversation_before
--- The newest of an earlier claim, with how that ended.
+-- The newest of an earlier claim, with how that ended; none from before the task was started over.
 SELECT c.token, s.agent, s.exit_reason, s.context_pct FROM conversations c
 JOIN sessions s ON s.task_id = c.task_id AND s.claim_epoch = c.claim_epoch
 WHERE c.task_id = :task_id AND c.claim_epoch < :claim_epoch
+  AND NOT EXISTS (SELECT 1 FROM journal j WHERE j.task_id = c.task_id AND j.kind = 'started over'
+                  AND j.claim_epoch >= c.claim_epoch)
 ORDER BY c.claim_epoch DESC LIMIT 1;
 
 -- name: record_process

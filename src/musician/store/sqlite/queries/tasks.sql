@@ -11,10 +11,10 @@ SELECT t.state AS written_state, t.session_id, t.worked_by, t.last_heartbeat, t.
 FROM orchestration_tasks t WHERE t.task_id = :task_id;
 
 -- name: open_tasks
--- Those that have not come to their end: neither complete nor withdrawn.
+-- Those that have not come to their end: neither complete nor withdrawn or skipped.
 SELECT t.*, /*AGE*/
 FROM orchestration_tasks t
-WHERE t.state <> 'complete' AND t.task_id <> 'task-00' AND t.task_id NOT GLOB 'fallback-*' AND NOT /*WITHDRAWN*/
+WHERE t.state <> 'complete' AND t.task_id <> 'task-00' AND t.task_id NOT GLOB 'fallback-*' AND NOT /*SETTLED*/
 ORDER BY t.plan_id, t.phase, t.position, t.task_id;
 
 -- name: tasks_at_hand
