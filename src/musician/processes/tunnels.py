@@ -32,9 +32,11 @@ def serve(listener: socket.socket, handle: Callable[[socket.socket], None]) -> N
     room = threading.BoundedSemaphore(MOST_CONNECTIONS)
 
     def handled(connection: socket.socket) -> None:
-        with suppress(OSError), connection:
-            handle(connection)
-        room.release()
+        try:
+            with suppress(OSError, UnicodeError), connection:  # a name may be none that can be written as one
+                handle(connection)
+        finally:
+            room.release()
 
     while True:
         room.acquire()
@@ -102,6 +104,13 @@ def _stay_beside(listeners: dict[int, socket.socket]) -> None:
         threading.Thread(target=serve, args=(listener, lambda each, port=port: _pass_out(each, port))).start()
 
 
+def _environment() -> dict[bytes, bytes]:
+    """Return what we were given: Python may have put a locale into its own."""
+    with open("/proc/self/environ", "rb") as file:
+        pairs = (each.partition(b"=") for each in file.read().split(b"\0") if each)
+        return {name: value for name, _, value in pairs}
+
+
 def main(words: list[str]) -> None:
     at = words.index("--")
     found = {port: _listening(port) for port in (PROXY_PORT, *map(int, words[:at]))}
@@ -116,7 +125,7 @@ def main(words: list[str]) -> None:
         signal.signal(taken_from_python, signal.SIG_DFL)
     argv = words[at + 1 :]
     try:
-        os.execvp(argv[0], argv)  # noqa: S606 - what bwrap would have done
+        os.execvpe(argv[0], argv, _environment())  # noqa: S606 - what bwrap would have done
     except OSError as error:
         sys.exit(f"{argv[0]}: {error.strerror}")
 
