@@ -133,6 +133,38 @@ def test_changes_in_the_users_tree_hold_the_move_and_the_command_works_once_they
     assert git(root.path, "rev-parse", "trunk") == commit
 
 
+def test_reports_of_an_earlier_plan_that_were_committed_hold_nothing_up(root: Root, git: GitCommand) -> None:
+    """D24: the next plan's reports have the same names, and are written over them while it is played."""
+    report = root.reports_dir / "task-01-completion.md"
+    report.parent.mkdir(parents=True, exist_ok=True)
+    report.write_text("of the first plan\n")
+    git(root.path, "add", "--force", str(report))
+    git(root.path, "commit", "-qm", "reports")
+    tip = _integrate(git, root.path)
+    report.write_text("of the second\n")
+    assert check_base(root).commit == git(root.path, "rev-parse", "HEAD")
+    assert fast_forward(root, "trunk", INTEGRATION).move is Move.MOVED
+    assert git(root.path, "rev-parse", "trunk") == tip
+    assert report.read_text() == "of the second\n"
+
+
+def test_a_report_that_the_plan_itself_has_changed_holds_the_move(root: Root, git: GitCommand) -> None:
+    report = root.reports_dir / "task-01-completion.md"
+    report.parent.mkdir(parents=True, exist_ok=True)
+    report.write_text("of the first plan\n")
+    git(root.path, "add", "--force", str(report))
+    git(root.path, "commit", "-qm", "reports")
+    report.write_text("by the plan\n")
+    git(root.path, "commit", "-qam", "by the plan")
+    git(root.path, "update-ref", f"refs/heads/{INTEGRATION}", "HEAD")
+    git(root.path, "reset", "-q", "--hard", "HEAD^")
+    report.write_text("of the second\n")
+    found = fast_forward(root, "trunk", INTEGRATION)
+    assert found.move is Move.NOT_POSSIBLE
+    assert "task-01-completion.md" in (found.reason or "")
+    assert report.read_text() == "of the second\n"
+
+
 def test_an_untracked_file_in_the_way_holds_the_move(root: Root, git: GitCommand) -> None:
     _integrate(git, root.path)
     (root.path / "new.txt").write_text("mine\n")

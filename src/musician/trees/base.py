@@ -3,7 +3,8 @@
 Refuses to change anything the user has not committed. Rules: a run starts from a commit, never from a dirty or
 unborn HEAD; the user's branch moves only by fast-forward while its tree has no changes, and where that is not
 possible the answer is the command a person can give. What git does not track is the user's too: it refuses no run, it
-is not in the tasks' trees, and nothing is put in its place (D31).
+is not in the tasks' trees, and nothing is put in its place (D31). Reports and proposals are written by the program: a
+user who has committed those of one plan is not held up by those of the next, which have the same names.
 """
 
 import shlex
@@ -73,11 +74,12 @@ def check_base(root: Root) -> Base:
         raise TreeNotReady(
             reason=f"branch {status.branch!r} has no commit yet", paths=(), remedy="make a first commit"
         )
-    dirty = [shown(path) for path in (*status.changed, *status.deleted, *status.unmerged, *status.submodules)]
+    found = (*status.changed, *status.deleted, *status.unmerged, *status.submodules)
+    dirty = tuple(shown(path) for path in found if not path.startswith(_written_by_us(root, tree)))
     if dirty:
         raise TreeNotReady(
             reason="the working tree has changes that the tasks would not see",
-            paths=tuple(dirty),
+            paths=dirty,
             remedy="commit them, or put them aside with git stash",
         )
     return Base(branch=status.branch, commit=status.head)
@@ -137,7 +139,7 @@ def fast_forward(root: Root, base_branch: str | None, integration: str) -> FastF
         elif holds_nothing_else(place, tip):
             _move_ref(git, base_branch, old, tip)
         else:
-            kept_back = _held_back(place, old, tip)
+            kept_back = _held_back(place, old, tip, ours=_written_by_us(root, place))
             if kept_back:
                 return _not_possible(kept_back, by_hand, integration)
             move_tree(place, base_branch, old, tip)
@@ -147,14 +149,29 @@ def fast_forward(root: Root, base_branch: str | None, integration: str) -> FastF
     return FastForward(move=Move.MOVED)
 
 
-def _held_back(tree: Path, old: str, tip: str) -> str:
-    """Return the reason why the user's files forbid a move of this tree; "" if there is none."""
+def _written_by_us(root: Root, tree: Path) -> tuple[bytes, ...]:
+    """Return how the paths of reports and proposals begin, in the tree where the program writes them."""
+    if tree != root.path:
+        return ()
+    return tuple(bytes(folder.relative_to(tree)) + b"/" for folder in (root.reports_dir, root.proposals_dir))
+
+
+def _held_back(tree: Path, old: str, tip: str, *, ours: tuple[bytes, ...]) -> str:
+    """Return the reason why the user's files forbid a move of this tree; "" if there is none.
+
+    What is ``ours`` forbids it only where the plan has changed the same file.
+    """
     under_way = operation_under_way(tree_git_dir(tree))
     if under_way is not None:
         return f"a {under_way} is under way in the working tree"
     status = read_status(tree)
     planned = changed_between(Git(tree), old, tip)
-    changes = status.changed + status.deleted + status.unmerged + hidden_edits(tree, planned)
+    touched = {each.path for each in planned}
+    changes = tuple(
+        path
+        for path in status.changed + status.deleted + status.unmerged + hidden_edits(tree, planned)
+        if path in touched or not path.startswith(ours)
+    )
     if changes:
         return f"the working tree has changes that are not committed ({_named(changes)})"
     in_the_way = obstacles(tree, planned)
