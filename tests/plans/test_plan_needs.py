@@ -102,16 +102,22 @@ def test_further_ways_to_test_are_named() -> None:
     ("files", "setup"),
     [
         pytest.param(
-            {"requirements.txt": "", "requirements-dev.txt": ""},
+            {"requirements.txt": "", "requirements-dev.txt": "pytest\n"},
             "python3 -m venv .venv && .venv/bin/python -m pip install -q -r requirements-dev.txt -r requirements.txt",
             id="requirements",
         ),
         pytest.param(
             {
-                "pyproject.toml": "[project]\nname = 'x'\n[project.optional-dependencies]\ndocs = []\ntest = []\n"
+                "pyproject.toml": "[project]\nname = 'x'\n"
+                "[project.optional-dependencies]\ndocs = []\ntest = ['pytest']\n"
             },
             "python3 -m venv .venv && .venv/bin/python -m pip install -q -e '.[test]'",
             id="a project that is installed",
+        ),
+        pytest.param(
+            {"setup.py": "", "dev.requirements.txt": "flake8\n"},
+            "python3 -m venv .venv && .venv/bin/python -m pip install -q -r dev.requirements.txt -e . pytest",
+            id="a project that nowhere names what runs its tests",
         ),
         pytest.param({"uv.lock": ""}, "uv sync --frozen", id="uv"),
         pytest.param({"poetry.lock": ""}, "POETRY_VIRTUALENVS_IN_PROJECT=1 poetry install", id="poetry"),

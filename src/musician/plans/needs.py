@@ -167,7 +167,6 @@ def _python(part: _Part) -> Iterator[_Way]:
     tests = [name for name in part.files if _PYTHON_TEST.fullmatch(PurePosixPath(name).name)]
     if not tests:
         return
-    setup, notes, python = _python_environment(part)
     told = [
         part.read(name) for name in ("pyproject.toml", "setup.cfg", "tox.ini", *tests[:_MOST_TEST_FILES_READ])
     ]
@@ -177,7 +176,9 @@ def _python(part: _Part) -> Iterator[_Way]:
         if "requirements" in name or name in ("pyproject.toml", "Pipfile")
     ]
     is_pytest = any(PurePosixPath(name).name in ("pytest.ini", "conftest.py") for name in part.files)
-    is_pytest = is_pytest or any(map(_SAYS_PYTEST.search, told)) or any(map(_NEEDS_PYTEST.search, needed))
+    is_needed = any(map(_NEEDS_PYTEST.search, needed))
+    is_pytest = is_pytest or any(map(_SAYS_PYTEST.search, told)) or is_needed
+    setup, notes, python = _python_environment(part, runner="pytest" if is_pytest and not is_needed else "")
     how = "pytest -q" if is_pytest else f"unittest {_discovery(part, tests)}"
     yield _Way(test=f"{python} -m {how}", setup=setup, notes=notes)
 
@@ -192,9 +193,11 @@ def _discovery(part: _Part, tests: list[str]) -> str:
     return "-q"
 
 
-def _python_environment(part: _Part) -> tuple[str, tuple[str, ...], str]:
+def _python_environment(part: _Part, *, runner: str) -> tuple[str, tuple[str, ...], str]:
     """Return the command that makes an environment like the user's, what to know of it, and the Python in
     it.
+
+    ``runner`` is the package that runs the tests if no file of the project names it, else "".
     """
     if "uv.lock" in part.files:
         return "uv sync --frozen", part.own_output(".venv"), ".venv/bin/python"
@@ -204,12 +207,13 @@ def _python_environment(part: _Part) -> tuple[str, tuple[str, ...], str]:
     folder = next(filter(part.has_untracked, _PYTHON_FOLDERS), "")
     if not folder:
         return "", (), "python3"
-    what = _installed(part)
-    if not what:
-        note = f"what is installed in your {folder}/ is written down nowhere: add it to `setup`"
-        return f"python3 -m venv {folder}", (note, *part.own_output(folder)), f"{folder}/bin/python"
-    setup = f"python3 -m venv {folder} && {folder}/bin/python -m pip install -q {what}"
-    return setup, part.own_output(folder), f"{folder}/bin/python"
+    described, notes = _installed(part), part.own_output(folder)
+    if not described:
+        notes = (f"what is installed in your {folder}/ is written down nowhere: add it to `setup`", *notes)
+    setup = f"python3 -m venv {folder}"
+    if what := f"{described} {runner}".strip():
+        setup += f" && {folder}/bin/python -m pip install -q {what}"
+    return setup, notes, f"{folder}/bin/python"
 
 
 def _installed(part: _Part) -> str:
@@ -217,7 +221,9 @@ def _installed(part: _Part) -> str:
     list.
     """
     files = sorted(
-        name for name in part.files if re.fullmatch(r"(?:dev-|test-)?requirements(?:[-_.]\w+)*\.txt", name)
+        name
+        for name in part.files
+        if re.fullmatch(r"(?:(?:dev|test)[-_.])?requirements(?:[-_.]\w+)*\.txt", name)
     )
     listed = [f"-r {shlex.quote(name)}" for name in files]
     table: dict[str, object] = {}

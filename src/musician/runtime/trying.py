@@ -40,8 +40,8 @@ _MEANINGS = {
     r"(?i)'?(/[^':\n]+)'?: read-only file system": _SEALED,
     r"(?i)read-only file system: '(/[^'\n]+)'": _SEALED,
     r"No module named '?([\w.]+)": (
-        "Python has no module {0} there: a tree has no virtual environment of yours; `setup:` makes one, and"
-        " the command must start the Python in it"
+        "Python has no module {0} there: a tree has no virtual environment of yours; `setup:` makes one and"
+        " installs what the tests need, and the command must start the Python in it"
     ),
     r"Cannot find (?:module|package) '([^'/.][^']*)'": (
         "Node has no {0} there: `share: [node_modules]` links yours, `setup: npm ci` makes one"
