@@ -52,14 +52,8 @@ def _demo(place: Path, env: Mapping[str, str], *words: str) -> "subprocess.Compl
     )
 
 
-@pytest.mark.parametrize(
-    "agent",
-    [
-        "claude",
-        pytest.param("codex", marks=pytest.mark.deep),
-        pytest.param("opencode", marks=pytest.mark.deep),
-    ],
-)
+@pytest.mark.deep
+@pytest.mark.parametrize("agent", ["claude", "codex", "opencode"])
 def test_the_whole_story_is_played_through_the_real_agent(agent: str, tmp_path: Path) -> None:
     """CLI-8: a rejection, an emergency, a crash, a quota wall and a handoff; OpenCode waits its wall out by itself."""
     if agent != "claude":

@@ -306,7 +306,12 @@ def left(folder: Path, entrance: type[Life], plan: str, story: Story) -> dict[st
         }
 
 
-@pytest.mark.parametrize("name", STORIES)
+LONG = frozenset({"its context runs out", "it is red", "it is fixed"})
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.deep) if name in LONG else name for name in STORIES]
+)
 def test_a_story_leaves_the_same_through_every_entrance(name: str, tmp_path: Path) -> None:
     """D30.1, D30.2, D30.3: work, run, commands, a client's tools, and a client with its hooks."""
     plan, story, others = STORIES[name]
