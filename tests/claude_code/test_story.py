@@ -147,6 +147,7 @@ def hosted(hall: "Hall", home: ClientHome, part: Part) -> None:
 def test_a_task_is_played_from_the_claim_to_its_completion(
     hall: "Hall", mode: Callable[["Hall", ClientHome, Part], None]
 ) -> None:
+    """S-TOOL-1, among much else: what it would put into the knowledge base is refused."""
     part = the_task(hall)
     _, home = hall.played(part)
     with ThreadPoolExecutor() as pool:

@@ -237,7 +237,7 @@ def test_what_is_too_long_or_too_deep_to_be_read_is_refused(command: str) -> Non
     ],
 )
 def test_a_tool_is_refused_for_what_it_would_do(tool: str, given: dict[str, object], act: Act | None) -> None:
-    """D21.2, D21.3 for the client's own tools and those of servers."""
+    """D21.2, D21.3, S-TOOL-1 for the client's own tools and those of servers."""
     refusal = judge(tool, given, HERE)
     assert (None if refusal is None else refusal.act) is act
 
