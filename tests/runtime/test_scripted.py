@@ -311,6 +311,16 @@ def test_an_agent_that_asks_leave_is_answered_by_the_policy(theatre: Theatre) ->
     ]
 
 
+def test_from_half_of_the_context_on_the_status_says_what_a_read_takes(theatre: Theatre) -> None:
+    """S-CTX-9, D15.2: before it is read, and not before; what is not there takes nothing."""
+    reads = [ask("Read", file_path=name) for name in ("PLAN.md", "no such file", "\0", "a" * 5000)]
+    steps = {"step 1": [say("::context 49%"), *reads, say("::context 55%"), *reads, WRITE]}
+    theatre.play(steps, partial(theatre.stop_once, theatre.is_in_review))
+    tokens = (theatre.stage.root / "PLAN.md").stat().st_size // 4
+    lines = (theatre.stage.root / "temp" / "task-01-status").read_text().splitlines()
+    assert [line for line in lines if "reads" in line] == [f"reads PLAN.md: about {tokens} tokens [ctx: 55%]"]
+
+
 def test_a_login_that_has_expired_is_asked_for_once_and_a_person_lets_every_task_go_on(
     theatre: Theatre,
 ) -> None:

@@ -2,11 +2,14 @@
 
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from musician import service
 from musician.agents.port import ToolCall
+from musician.processes.output import one_line
 from musician.protocol.claim import Claim
+from musician.protocol.journal import Entry, EntryKind
 from musician.protocol.policy.forbidden import Act, Refusal
 from musician.protocol.policy.paths import Surroundings
 from musician.protocol.policy.tool_calls import judge
@@ -15,6 +18,9 @@ from musician.runtime.tasktree import TaskTree
 from musician.store.port import Store
 from musician.trees.aliases import git_aliases
 from musician.trees.root import Root
+
+BYTES_A_TOKEN = 4
+_MOST_NAME_CHARS = 200
 
 
 def why_refused(store: Store, claim: Claim, task_files: TaskFiles, tree: TaskTree, call: ToolCall) -> str:
@@ -26,6 +32,16 @@ def why_refused(store: Store, claim: Claim, task_files: TaskFiles, tree: TaskTre
     for _, entry in service.note_refusal(store, claim, refusal):
         task_files.note((entry,))
     return str(refusal)
+
+
+def note_read(task_files: TaskFiles, tree: TaskTree, call: ToolCall, used_pct: float | None) -> None:
+    """Write into the status file what a file takes that is read with ``used_pct`` of the context used (S-CTX-9)."""
+    name = call.given.get("file_path")
+    with suppress(OSError, ValueError):
+        if call.name == "Read" and isinstance(name, str):
+            size = (tree.path / name).stat().st_size
+            text = f"reads {one_line(name, _MOST_NAME_CHARS)}: about {size // BYTES_A_TOKEN:,} tokens"
+            task_files.note((Entry(kind=EntryKind.NOTE, text=text, context_pct=used_pct),))
 
 
 def refusal_in(

@@ -46,7 +46,7 @@ from musician.runtime.musician.engaged import Engaged
 from musician.runtime.musician.meter import Meter
 from musician.runtime.musician.watching import Watcher
 from musician.runtime.noticing import noticed
-from musician.runtime.permission import why_refused
+from musician.runtime.permission import note_read, why_refused
 from musician.runtime.program import place_in_plan
 from musician.runtime.proposing import Desk, keep_made
 from musician.runtime.recording import Recorder
@@ -118,6 +118,8 @@ class Session:
     _watcher: Watcher = field(init=False)
     _end: r.End | None = None
     _asked_id: int = 0
+    _used_pct: float | None = None
+    """Of the context, as was told last."""
     _is_probe: bool = False
     """It is the first to ask its provider after a limit."""
 
@@ -536,6 +538,8 @@ class Session:
             return self._meter.reached.text
         why = await run_sync(partial(why_refused, self.store, self.claim, self.task_files, self.tree, call))
         self.transcript.write(Kind.PERMISSION, name=call.name, given=call.given, refused=why)
+        if not why and (self._used_pct or 0) >= self.settings.context.economy_from_pct:
+            await run_sync(note_read, self.task_files, self.tree, call, self._used_pct)
         return why
 
     async def _keep_conversation(self, token: str) -> None:
@@ -563,6 +567,8 @@ class Session:
             if await self._meter.look():
                 self._halt()
         elif isinstance(event, port.SelfReport):
+            if isinstance(event, i.ContextTold):
+                self._used_pct = event.used_pct
             await self._send.send(event)
 
 
