@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from musician.processes import sandbox
 from musician.processes.gateway import Gateway
 from musician.processes.tunnels import SOCKET, serve
 from musician.testing.waiting import HANG_S
@@ -87,6 +88,21 @@ def test_what_is_not_named_is_refused_and_logged(tmp_path: Path, port: int, what
         assert first.startswith("refused: ")
         assert first.count("\n") == 1
         assert "\x1b" not in first
+
+
+@pytest.mark.parametrize("is_online", [True, False])
+def test_with_a_closed_network_there_is_nothing_to_look_names_up_with(
+    tmp_path: Path, is_online: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """D36.5: a resolver's socket leads out, too."""
+    resolver = tmp_path / "resolve"
+    resolver.mkdir()
+    monkeypatch.setattr(sandbox, "_RESOLVING", (str(resolver),))
+    around = sandbox.Sandbox(views={}, temporary=tmp_path, is_online=is_online)
+    with sandbox.confining(around):
+        words = sandbox.confined(["true"], cwd="/", env={})
+    assert (str(resolver) in words) is is_online
+    assert ("--unshare-net" in words) is not is_online
 
 
 def test_a_head_has_an_end_and_so_has_the_gateway(tmp_path: Path, port: int) -> None:
