@@ -45,7 +45,13 @@ def surfaces(source: Source) -> set[Unit]:
         roots.add((f"musician.mcp_server.{'verifying' if tool.runs_tests else 'acts'}", name))
     roots |= {("musician.mcp_server.conducting", name) for name in CONDUCTORS_TOOLS}
     roots |= {unit for unit in source.bodies if "." in unit[1] and unit[1].rpartition(".")[2] in shown()}
+    roots |= {unit for unit in source.bodies if unit[0].startswith("musician.top.") and _is_called(unit[1])}
     return roots | {unit for unit in source.bodies if unit[0].startswith(APART)}
+
+
+def _is_called(name: str) -> bool:
+    """Whether the terminal's library calls it: by a key, for an event, or to build a screen."""
+    return name.rpartition(".")[2].startswith(("action_", "on_", "compose", "get_default_screen"))
 
 
 @cache

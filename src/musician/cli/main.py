@@ -34,6 +34,7 @@ COMMANDS = {
     "pr": "push",
     "needs-me": "needs_me",
     "dashboard": "dashboard",
+    "top": "top",
     "attach": "attach",
     "send": "send",
     "stop": "send",

@@ -33,11 +33,9 @@ def parse_text(ctx: click.Context, param: click.Parameter, value: str | None) ->
         value = _read_standard_input()
     if value is not None:
         # Imported here because every command imports this module and few take a text.
-        from musician.protocol.messages.particulars import check_text
+        from musician.protocol.messages.particulars import check_said
 
-        check_text("text", value)
-        if not value.strip():
-            raise BadField(field="text", value=value, reason="say something")
+        check_said("text", value)
     return value
 
 

@@ -126,12 +126,16 @@ class TaskLog:
 
     def lines(self, view: TaskView) -> list[str]:
         """Return the newest lines there are."""
+        with self._lock:
+            self._lines.extend(self.fresh(view))
+            return list(self._lines)
+
+    def fresh(self, view: TaskView) -> Iterator[str]:
+        """Yield those that were not read before, for who keeps them himself."""
         now_s = stored_s(view.at)
         late = {row.claim_epoch for row in view.sessions if now_s - stored_s(row.started_at) < LATE_S}
-        with self._lock:
-            for each in self._reader.fresh(view.sessions, late=late):
-                self._lines.extend(self._told.tell(*each))
-            return list(self._lines)
+        for each in self._reader.fresh(view.sessions, late=late):
+            yield from self._told.tell(*each)
 
 
 def _heading(speaker: Speaker) -> str:

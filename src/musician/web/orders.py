@@ -15,7 +15,7 @@ from starlette.responses import RedirectResponse, Response
 from musician import service
 from musician.protocol.errors import BadField, MusicianError
 from musician.protocol.messages.corrections import MOST_CORRECTIONS, with_corrections
-from musician.protocol.messages.particulars import check_text
+from musician.protocol.messages.particulars import check_said
 from musician.protocol.states import State
 from musician.runtime.overseeing import check_database
 from musician.runtime.takeover import hand_over
@@ -42,9 +42,7 @@ class Form:
     def text(self, name: str, default: str = "") -> str:
         """Return a text that says something; :class:`BadField` if it does not."""
         text = self.get(name) or default
-        check_text(name, text)
-        if not text.strip():
-            raise BadField(field=name, value=text, reason="say something")
+        check_said(name, text)
         return text
 
     def get(self, name: str) -> str:

@@ -22,11 +22,9 @@ from musician.reporting.spending import say_usage
 from musician.reporting.standing import Standing
 from musician.reporting.timeline import happenings
 from musician.reporting.transcripts import sizes_of
-from musician.reporting.under_review import change_of, submission_of
+from musician.reporting.under_review import change_of, lines_of_evidence, submission_of
 from musician.reporting.wording import say_anomaly
-from musician.store.rows import VerificationRow
 from musician.trees.diffs import files_between, patch_of, text_of_blob
-from musician.verification.result import VerificationResult
 from musician.web import drawing
 from musician.web.desk import MOST_LOG_LINES, Desk
 from musician.web.news import seen_before
@@ -80,7 +78,7 @@ def task(request: Request) -> HTMLResponse:
         used=say_usage(view.usage),
         messages=messages[-MOST_SHOWN:],
         messages_left_out=max(0, len(messages) - MOST_SHOWN),
-        evidence=[(row, _lines_of(row)) for row in reversed(view.verifications)],
+        evidence=[(row, lines_of_evidence(row)) for row in reversed(view.verifications)],
         life=drawing.life_of(view),
         context=drawing.context_of(view, desk.settings),
         waits=standing.state in WAITING,
@@ -121,7 +119,7 @@ def review(request: Request) -> HTMLResponse:
         view=view,
         submission=submission,
         evidence=evidence,
-        evidence_lines=_lines_of(evidence),
+        evidence_lines=lines_of_evidence(evidence),
         deviations=deviations,
         findings=findings,
         points=_points(standing),
@@ -203,17 +201,6 @@ def _points(standing: Standing) -> Sequence[Point]:
         Point(text=each.text, answer=answers.get(each.item, ""))
         for each in corrections_in(text, rejected[-1].message_id)
     )
-
-
-def _lines_of(evidence: VerificationRow | None) -> tuple[str, ...]:
-    """Return what a verification has found, in lines; none if another version has written it."""
-    if evidence is None:
-        return ()
-    try:
-        result = VerificationResult.from_json(evidence.result)
-    except ValueError:
-        return ()
-    return (result.tests_line(), *(() if result.stages is None else result.stages.said()))
 
 
 def not_found(request: Request, error: Exception) -> Response:

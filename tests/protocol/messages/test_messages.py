@@ -18,6 +18,7 @@ from musician.protocol.messages.particulars import (
     Nth,
     OutputKind,
     SelfCorrection,
+    check_said,
 )
 from musician.protocol.messages.submissions import Completion, ReviewRequest
 from musician.protocol.messages.types import (
@@ -332,3 +333,10 @@ def test_every_message_a_musician_sends_carries_its_context_usage() -> None:
     for kind in TYPES:
         said = {*kind.form.words, *(each.attribute for each in kind.form.fields)}
         assert "context_usage_pct" in said, kind
+
+
+@pytest.mark.parametrize("text", ["", " \n\t", "\ud800"], ids=["empty", "blank", "half a character"])
+def test_a_text_says_something(text: str) -> None:
+    check_said("text", "go on")
+    with pytest.raises(BadField):
+        check_said("text", text)

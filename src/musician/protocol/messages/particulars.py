@@ -230,6 +230,13 @@ def check_text(field: str, value: str) -> None:
         raise BadField(field=field, value=value, reason="decode it first, it has lone surrogates") from None
 
 
+def check_said(field: str, value: str) -> None:
+    """A text that says something."""
+    check_text(field, value)
+    if not value.strip():
+        raise BadField(field=field, value=value, reason="say something")
+
+
 def check_line(field: str, value: str) -> None:
     """One line with something on it."""
     check_text(field, value)

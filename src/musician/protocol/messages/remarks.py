@@ -3,7 +3,7 @@
 from typing import Literal, get_args
 
 from musician.protocol.errors import BadField
-from musician.protocol.messages.particulars import check_text
+from musician.protocol.messages.particulars import check_said
 from musician.protocol.values import dataclass
 
 Side = Literal["old", "new"]
@@ -29,9 +29,7 @@ class Remark:
             raise BadField(field="side", value=self.side, reason="use old or new")
         if self.line < 1 or not self.path:
             raise BadField(field="line", value=f"{self.path}:{self.line}", reason="name a line as FILE:LINE")
-        check_text("text", self.text)
-        if not self.text.strip():
-            raise BadField(field="text", value=self.text, reason="say something")
+        check_said("text", self.text)
 
     @property
     def place(self) -> str:

@@ -44,7 +44,7 @@ _METHOD = re.compile(r"(?:^| )(?:-X|--method)[ =]?(\w+)")
 _SENDING = ("-f", "-F", "--field", "--raw-field", "--input")
 
 _CONDUCTING = """
-run send stop handoff work worker init clean attach dashboard hook mcp
+run send stop handoff work worker init clean attach dashboard top hook mcp
 review: approve reject fix checkout open comment comments
 proposals: accept reject merge
 plan: lock amend archive restore drop

@@ -1,0 +1,29 @@
+"""The command ``top``: the dashboard in a terminal."""
+
+import sys
+
+import click
+
+from musician.cli.context import App
+from musician.cli.faults import INTERNAL
+from musician.cli.options import command
+
+
+@command("top")
+@click.pass_obj
+def top(app: App) -> None:
+    """Show in this terminal what needs you and how the tasks stand, and review by keys.
+
+    The same as `musician dashboard`, for ssh and small windows. ? shows the keys.
+    """
+    try:
+        from musician.top.app import Top
+    except ImportError as error:
+        raise click.UsageError("it needs more packages: pip install 'musician[top]'") from error
+    if app.json or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise click.UsageError("it needs a terminal; `musician needs-me` and `musician status` print")
+    _ = app.store  # what is wrong with it is told before the screen is taken
+    shown = Top(app)
+    shown.run()
+    if shown.return_code:
+        click.get_current_context().exit(INTERNAL)

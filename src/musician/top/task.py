@@ -1,0 +1,118 @@
+"""A task's screen: how it stands, what is asked, and what its sessions say and do, as it comes."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import partial
+from itertools import chain
+from typing import ClassVar
+
+from anyio.to_thread import run_sync
+from textual.binding import Binding, BindingType
+
+from musician import service
+from musician.protocol.errors import MusicianError
+from musician.protocol.messages.particulars import check_said
+from musician.reporting.needs_me import needs_of
+from musician.reporting.overview import Overview, doing
+from musician.reporting.spending import say_usage
+from musician.reporting.standing import Standing
+from musician.reporting.transcript_lines import TaskLog
+from musician.reporting.transcripts import LOOK_S, sizes_of
+from musician.reporting.wording import say_anomaly
+from musician.top.needs import need_rows
+from musician.top.page import Folded, Page
+from musician.top.review import Review
+from musician.top.rows import Row, row
+
+MOST_LINES = 2000
+"""Of the end of a task's transcripts."""
+_SPARE_LINES = 500
+"""More than that are dropped at once, so that not every new line moves all others."""
+
+
+class Task(Page):
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("d", "review", "Review"), Binding("s", "say", "Say")]
+
+    def __init__(self, task_id: str) -> None:
+        super().__init__()
+        self._task_id = task_id
+        self._is_asked = False
+        self._facts: list[Row] = []
+        self._lines: list[Row] = []
+        self._count = 0
+
+    def fold(self, look: Overview) -> Folded:
+        store = self.top.project.store
+        standing = Standing(service.task_view(store, self._task_id))
+        needs = tuple(needs_of(standing, partial(service.waits_of, store), is_conducted=look.is_conducted))
+        self._is_asked = bool(needs)
+        self._facts = [*chain.from_iterable(map(need_rows, needs)), *_facts(standing)]
+        title = ((f"{self._task_id}  ", "bold"), (f"{doing(standing)}  {standing.title}", ""))
+        return title, [*self._facts, *self._lines]
+
+    def start(self, rows: list[Row]) -> int:
+        """At the end, unless something is asked: that stands above."""
+        return 0 if self._is_asked else len(rows) - 1
+
+    def on_mount(self) -> None:
+        self.run_worker(self._follow())
+
+    async def _follow(self) -> None:
+        """Read the transcripts on, as they grow: no row of the database says that one did."""
+        store, root, task_id = self.top.project.store, self.top.project.root, self._task_id
+        log = TaskLog(root, task_id, most=MOST_LINES)
+
+        def read() -> list[str]:
+            return list(log.fresh(service.task_view(store, task_id)))
+
+        is_news = True
+        seen: tuple[int, ...] = ()
+        with store.listen(task_id) as ear:
+            while True:
+                grown = await run_sync(sizes_of, root, task_id)
+                if is_news or grown != seen:
+                    with suppress(MusicianError):  # the screen's own look tells of it; here it is tried again
+                        self._add(await run_sync(read))
+                        seen = grown
+                is_news = await ear.heard(LOOK_S)
+
+    def _add(self, lines: list[str]) -> None:
+        if not lines:
+            return
+        for line in lines:
+            self._count += 1
+            self._lines.append(row(f"line-{self._count}", line, "" if line.startswith("   ") else "bold"))
+        if len(self._lines) > MOST_LINES + _SPARE_LINES:
+            self._lines = self._lines[-MOST_LINES:]
+        if self._facts:
+            self.rows.show([*self._facts, *self._lines], start=self.start(self._facts))
+
+    def open_row(self, _: str) -> None:
+        self.action_review()
+
+    def action_review(self) -> None:
+        self.app.push_screen(Review(self._task_id))
+
+    def action_say(self) -> None:
+        self.top.order(f"To the session on {self._task_id}", self._send)
+
+    def _send(self, text: str) -> None:
+        check_said("text", text)
+        service.send(self.top.project.store, self._task_id, text)
+
+
+def _facts(standing: Standing) -> Iterator[Row]:
+    view, task = standing.view, standing.view.row
+    facts = {
+        "state": str(standing.state).replace("_", " "),
+        "played by": task.worked_by,
+        "plan": task.plan_id,
+        "done": ", ".join(standing.progress.completed),
+        "used": say_usage(view.usage),
+        "its provider": view.limited_until and f"gives nothing before {view.limited_until} UTC",
+    }
+    for name, value in facts.items():
+        if value:
+            yield Row(key=f"fact-{name}", parts=((f"{name}: ", "dim"), (value, "")))
+    for number, found in enumerate(standing.anomalies):
+        yield row(f"anomaly-{number}", say_anomaly(found), "$text-warning")
