@@ -27,6 +27,18 @@ def test_a_cleaned_plan_can_be_run_again_and_amended(house: Path, call: Call) ->
     assert git(house, "status", "--porcelain", "--untracked-files=no") == ""
 
 
+def test_a_plans_branch_that_was_moved_is_not_brought_back_without_a_word(house: Path, call: Call) -> None:
+    """D32.6: what it was moved to is kept, and the run begins with where."""
+    path = write_plan(house, "first", second="exit 1")
+    call("run", path, expect=1)
+    mine = git(house, "commit-tree", "-p", "trunk", "-m", "mine", "trunk^{tree}").strip()
+    git(house, "update-ref", "refs/heads/musician/first/_integration", mine)
+    said = call("run", path, expect=1).err
+    assert "branch musician/first/_integration was moved by somebody else; it is back at" in said
+    assert git(house, "rev-parse", said.split("is kept at ")[1].split()[0]).strip() == mine
+    assert "was moved" not in call("run", path, expect=1).err
+
+
 def test_who_wants_to_look_first_keeps_trees_and_branches(house: Path, call: Call) -> None:
     """D32.1: by a flag or a setting; `clean` removes them later."""
     path = write_plan(house, "first")

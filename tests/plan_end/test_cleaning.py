@@ -319,6 +319,56 @@ def test_what_the_users_branch_does_not_hold_stays(house: Path, call: Call) -> N
     assert ours(house) == ([], [])
 
 
+def test_a_tree_goes_with_its_task_and_the_work_can_be_looked_at(house: Path, call: Call) -> None:
+    """D32.7: not at the end of the plan only; unless the run keeps them."""
+    path = write_plan(house, "first", second="exit 1")
+    call("run", "--keep", path, expect=1)
+    assert "first/task-01" in ours(house)[0]
+    call("run", path, expect=1)
+    trees, branches = ours(house)
+    assert "first/task-01" not in trees
+    assert "first/task-02" in trees
+    assert "musician/first/task-01" in branches
+    assert "first.txt" in call("review", "diff", "task-01", "--stat").out
+    call("review", "checkout", "task-01")
+    assert (house / ".musician" / "checkouts" / "task-01" / "first.txt").is_file()
+
+
+def test_what_git_ignores_in_a_tree_of_trial_merges_is_looked_at(house: Path, call: Call) -> None:
+    """D32.7: what the tests left there goes; what somebody put there stays, and is told."""
+    test = 'test: mkdir -p notes && echo "$RANDOM" > notes/report && test -e README.md'
+    path = write_plan(house, "first")
+    (house / path).write_text((house / path).read_text().replace("test: test -e README.md", test))
+    git(house, "commit", "-qam", "tests that leave files")
+    call("run", "--keep", path)
+    (tree,) = house.glob(".musician/trees/first/_integration")
+    assert (tree / "notes" / "report").is_file()
+    (tree / "notes" / "idea.md").write_text("an idea\n")
+    assert f"stays: working tree {tree}: files that git ignores" in call("clean").out
+    assert (tree / "notes" / "idea.md").read_text() == "an idea\n"
+    (tree / "notes" / "idea.md").unlink()
+    call("clean")
+    assert not tree.exists()
+
+
+def test_a_scratch_tree_of_an_ended_task_goes_if_it_holds_nothing(house: Path, call: Call) -> None:
+    """D32.7."""
+    call("run", write_plan(house, "first"))
+    scratch = {}
+    for task in ("task-01", "task-02"):
+        call("review", "checkout", task)
+        scratch[task] = house / ".musician" / "checkouts" / task
+    (scratch["task-01"] / "notes").mkdir()
+    (scratch["task-01"] / "notes" / "idea.md").write_text("an idea\n")
+    with standing(scratch["task-02"]):
+        said = call("clean").out
+    assert f"stays: scratch tree {scratch['task-01']}: files that git ignores" in said
+    assert f"stays: scratch tree {scratch['task-02']}: in use by " in said
+    assert f"removed: scratch tree {scratch['task-02']}" in call("clean").out
+    assert not scratch["task-02"].exists()
+    assert (scratch["task-01"] / "notes" / "idea.md").is_file()
+
+
 def test_a_branch_of_a_remote_holds_nothing_for_good(house: Path, call: Call) -> None:
     """D32.4: it can be deleted there, and the next `fetch --prune` takes it from here; a tag is the user's own."""
     path = write_plan(house, "first")

@@ -16,9 +16,10 @@ from musician.runtime.cleaning import clean as remove
 def clean(app: App, dry_run: bool) -> None:
     """Remove working trees and branches of finished work, and say of what stays why.
 
-    A working tree goes when its task is complete and merged, or its plan archived; a branch when its plan is complete
-    and another branch holds it. Nothing goes that holds something: changes, files that git ignores and that were not
-    there at the start, commits of its own, a process. A complete run does the same for its plan.
+    A working tree goes when its task is complete and merged, or its plan archived or dropped; a branch when its plan is
+    complete or dropped and another branch of yours or a tag holds it; a scratch tree of `review checkout` when its task
+    is over. Nothing goes that holds something: changes, files that git ignores and that were not
+    there at the start, commits of its own, a process. A run does the same for its plan.
     """
     pieces = survey(app.root, app.store) if dry_run else remove(app.root, app.store)
     show(app, {"dry_run": dry_run, "pieces": [_document(each) for each in pieces]})

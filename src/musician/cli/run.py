@@ -18,7 +18,7 @@ from musician.plans.model import Answers, Review
 from musician.protocol.errors import MusicianError
 from musician.reporting.standing import Standing
 from musician.runtime.beginnings import notes_at_the_start
-from musician.runtime.cleaning import clean
+from musician.runtime.cleaning import clean, clean_task
 from musician.runtime.conductor.conduct import Ending, conduct
 from musician.runtime.in_force import settings_of_plan
 from musician.runtime.locking import lock_plan_file
@@ -51,7 +51,7 @@ MOST_JOBS = 64
 @click.option(
     "--keep",
     is_flag=True,
-    help="Leave the working trees and branches of a complete plan; see musician clean.",
+    help="Leave the working trees of complete tasks and the branches of a complete plan; see musician clean.",
 )
 @click.option(
     "--summary",
@@ -88,6 +88,7 @@ def run(
     again = shlex.join(("musician", "run", str(plan)))
     view = View(app, locked, jobs=jobs, again=again, summary=summary, has_events=has_events)
     settings = settings_of_plan(app.store, locked.plan_id, app.settings)
+    is_kept = keep or settings.trees.keep
     notifier = Notifier(
         app.store,
         settings.notify,
@@ -113,13 +114,14 @@ def run(
         answers=None if answers is None else Answers(answers),
         on_look=on_look,
         on_base=view.on_base,
+        on_complete=(lambda _: None) if is_kept else partial(clean_task, app.root, app.store, locked.plan_id),
     )
     for note in notes_at_the_start(app.root, app.store, locked):
         click.echo(f"note: {note}", err=True)
     with view:
         outcome = anyio.run(notifier.beside, play)
         end = view.end(outcome)
-    if outcome.ending is Ending.COMPLETE and not (keep or settings.trees.keep):
+    if outcome.ending is Ending.COMPLETE and not is_kept:
         try:
             for line in stays(clean(app.root, app.store, plan_id=locked.plan_id)):
                 click.echo(f"note: {line}", err=True)

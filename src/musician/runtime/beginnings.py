@@ -16,6 +16,7 @@ from musician.store.port import Store
 from musician.trees.base import untracked
 from musician.trees.branches import full_ref, integration_branch
 from musician.trees.git import Git
+from musician.trees.integrity import put_right
 from musician.trees.provisioning import not_there
 from musician.trees.root import Root
 
@@ -37,15 +38,21 @@ _PASSED_BY = (
 
 def notes_at_the_start(root: Root, store: Store, plan: Plan) -> tuple[str, ...]:
     """Return the notes as whole sentences. Those about trees come once, before a task is claimed; changed
-    settings each time.
+    settings, and a plan's branch that was moved and is brought back, each time.
     """
-    changed = since_the_file_was_locked(root, store, plan.plan_id)
+    changed = (*since_the_file_was_locked(root, store, plan.plan_id), *_brought_back(root, plan.plan_id))
     views = service.everything(store, plan.plan_id)
     is_apart = any(task.isolation is Isolation.WORKTREE for task in plan.tasks)
     if not is_apart or any(view.sessions for view in views):
         return changed
     found = (_found_branches(root, plan.plan_id), _left_behind(root), _not_given(root, plan))
     return (*changed, *chain.from_iterable(found), *_hooks_passed_by(root))
+
+
+def _brought_back(root: Root, plan_id: str) -> tuple[str, ...]:
+    """Say it here: the trees would be brought back without a word. A branch that is gone was cleaned away."""
+    is_there = Git(root.path).commit_id(full_ref(integration_branch(plan_id))) is not None
+    return put_right(root, plan_id, by_hand=True) if is_there else ()
 
 
 def _found_branches(root: Root, plan_id: str) -> Iterator[str]:

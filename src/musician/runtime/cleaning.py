@@ -8,6 +8,7 @@ meanwhile.
 
 import shlex
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 
@@ -25,20 +26,23 @@ from musician.store.rows import PlanRow, TaskRow
 from musician.trees.cleaning import (
     bytes_in,
     held_by_branch,
+    held_by_scratch_tree,
     held_by_tree,
     held_by_trial_tree,
     is_held_elsewhere,
     remove_branch,
     remove_tree,
+    remove_trial_tree,
 )
 from musician.trees.git import Git
+from musician.trees.looking import checkouts, remove_scratch_tree
 from musician.trees.root import Root
-from musician.trees.worktree import place_of, remove_detached_tree
+from musician.trees.worktree import place_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """A tree or a branch. ``held`` is why it stays; nothing: it goes, or is gone."""
+    """A tree or a branch; a person's scratch tree has none. ``held`` is why it stays; nothing: it goes, or is gone."""
 
     plan_id: str
     branch: str
@@ -48,7 +52,9 @@ class Piece:
 
     @property
     def what(self) -> str:
-        return f"branch {self.branch}" if self.tree is None else f"working tree {self.tree}"
+        if self.tree is None:
+            return f"branch {self.branch}"
+        return f"working tree {self.tree}" if self.branch else f"scratch tree {self.tree}"
 
     @property
     def is_trial(self) -> bool:
@@ -66,7 +72,10 @@ class Piece:
 def survey(
     root: Root, store: Store, *, plan_id: str | None = None, world: World = WORLD
 ) -> tuple[Piece, ...]:
-    """Return every tree and branch of ours, of all plans or of one, with what keeps it. Nothing is touched. Blocks."""
+    """Return every tree and branch of ours, of all plans or of one, with what keeps it. Nothing is touched. Blocks.
+
+    Scratch trees belong to no plan.
+    """
     return tuple(_Survey(root, store, plan_id, world).pieces())
 
 
@@ -81,6 +90,18 @@ def clean(root: Root, store: Store, *, plan_id: str | None = None, world: World 
         for dropped in service.dropped(store):
             finish_drop(root, store, dropped)
         return pieces
+
+
+def clean_task(root: Root, store: Store, plan_id: str, task_id: str, *, world: World = WORLD) -> None:
+    """Remove the tree of a complete task, for whoever conducts its plan. Blocks.
+
+    One that holds something stays, untold: :func:`clean` tells.
+    """
+    tree = root.trees_dir / plan_id / task_id
+    with suppress(MusicianError, OSError):
+        if tree.is_dir():
+            seen = _Survey(root, store, plan_id, world)
+            _removed(root, seen, seen.tree(tree))
 
 
 def disk_used(root: Root) -> dict[str, int]:
@@ -103,19 +124,39 @@ class _Survey:
     def pieces(self) -> Iterator[Piece]:
         """Yield trees first, then branches, a plan's own before its tasks': what holds others is decided first."""
         gone = set()
-        for tree in sorted(self._root.trees_dir.glob("*/*")):
-            plan_id, name = tree.parent.name, tree.name
-            if self._only in (None, plan_id) and tree.is_dir():
-                branch = f"musician/{plan_id}/{name}"
-                held = tuple(self._why_tree(plan_id, name, tree, branch))
-                if not held:
-                    gone.add(tree)
-                yield Piece(plan_id=plan_id, branch=branch, tree=tree, size_bytes=bytes_in(tree), held=held)
+        for place in sorted(self._root.trees_dir.glob("*/*")):
+            if self._only in (None, place.parent.name) and place.is_dir():
+                piece = self.tree(place)
+                if not piece.held:
+                    gone.add(place)
+                yield piece
         for branch in sorted(self._branches, key=lambda each: (not each.endswith("/_integration"), each)):
             plan_id = branch.split("/")[1]
             if self._only in (None, plan_id):
                 held = tuple(self._why_branch(plan_id, branch, gone))
                 yield Piece(plan_id=plan_id, branch=branch, tree=None, size_bytes=0, held=held)
+
+        if self._only is None:
+            for place in sorted(checkouts(self._root)):
+                yield self._scratch(place)
+
+    def _scratch(self, place: Path) -> Piece:
+        """A person's own, of ``review checkout``: it goes once its task is over, if it holds nothing."""
+        row = next((row for row in self._tasks(None) if row.task_id == place.name), None)
+        held = [] if row is None or row.state is State.COMPLETE else [f"its task is {row.state}"]
+        held.extend(self.users_of(place))
+        try:
+            held.extend(held_by_scratch_tree(self._root, place))
+        except MusicianError as error:
+            held.append(str(error))
+        plan_id = (row and row.plan_id) or ""
+        return Piece(plan_id=plan_id, branch="", tree=place, size_bytes=bytes_in(place), held=tuple(held))
+
+    def tree(self, tree: Path) -> Piece:
+        plan_id, name = tree.parent.name, tree.name
+        branch = f"musician/{plan_id}/{name}"
+        held = tuple(self._why_tree(plan_id, name, tree, branch))
+        return Piece(plan_id=plan_id, branch=branch, tree=tree, size_bytes=bytes_in(tree), held=held)
 
     def users_of(self, tree: Path) -> tuple[str, ...]:
         return tuple(f"in use by {each}" for each in self._machine.using(tree))
@@ -132,7 +173,9 @@ class _Survey:
             yield "a session plays its task"
         yield from self.users_of(tree)
         try:
-            yield from held_by_trial_tree(tree) if is_trial else held_by_tree(self._root, tree, branch)
+            yield from (
+                held_by_trial_tree(self._root, tree) if is_trial else held_by_tree(self._root, tree, branch)
+            )
         except MusicianError as error:
             yield str(error)
         if not is_trial and plan_id in self._open and not is_held_elsewhere(self._root, branch):
@@ -197,9 +240,9 @@ def _removed(root: Root, seen: _Survey, piece: Piece) -> Piece:
 def _without_tree(root: Root, seen: _Survey, tree: Path, piece: Piece) -> tuple[str, ...]:
     """Remove a tree; return what keeps it at the last moment."""
     held = seen.users_of(tree)
-    if not held and not piece.is_trial:
-        return remove_tree(root, tree, piece.branch)
-    held = held or tuple(held_by_trial_tree(tree))
-    if not held:
-        remove_detached_tree(root, piece.branch)
-    return held
+    if held:
+        return held
+    if not piece.branch:
+        remove_scratch_tree(root, tree.name)
+        return ()
+    return remove_trial_tree(root, piece.branch) if piece.is_trial else remove_tree(root, tree, piece.branch)

@@ -55,15 +55,27 @@ async def prepare_tree(
             return ""
         if on_begin is not None:
             await on_begin(command)
-        is_own = (tree / ".git").is_file()  # of the user's own tree nothing is ever removed
-        before = await run_sync(ignored_in, tree) if is_own else {}
-        problem = await _run(command, tree=tree, env=env, time_limit_s=time_limit_s, on_process=on_process)
-        if is_own:
-            await run_sync(note_start, tree, before)
+        async with noting_ignored(tree):
+            problem = await _run(
+                command, tree=tree, env=env, time_limit_s=time_limit_s, on_process=on_process
+            )
         if not problem:
             leaves = LEAVES if await run_sync(_is_dirty, tree) else ""
             mark.write_text(leaves + command, encoding="utf-8")
         return problem
+
+
+@asynccontextmanager
+async def noting_ignored(tree: Path) -> AsyncIterator[None]:
+    """Note that what the block leaves in a tree of ours, and git ignores, is nobody's work: cleaning asks."""
+    is_own = (tree / ".git").is_file()  # of the user's own tree nothing is ever removed
+    before = await run_sync(ignored_in, tree) if is_own else {}
+    try:
+        yield
+    finally:
+        if is_own:
+            with anyio.CancelScope(shield=True):
+                await run_sync(note_start, tree, before)
 
 
 def _mark(tree: Path, command: str) -> Path:

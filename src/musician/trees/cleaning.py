@@ -16,9 +16,11 @@ from musician.protocol.errors import MusicianError
 from musician.trees.branches import full_ref, integration_branch
 from musician.trees.git import Git, git_dir_of, shown, tree_git_dir
 from musician.trees.left_out import given_to
+from musician.trees.looking import unsaved_in_scratch_tree
 from musician.trees.registrations import alone_with_trees, checked_out_at, entry_of, is_whole, run_patiently
 from musician.trees.root import Root
 from musician.trees.status import operation_under_way, read_status
+from musician.trees.worktree import place_of, remove_detached_tree
 
 _START = "musician-start"
 """In a tree's git folder: what its set-up left that git ignores, a record ``size mtime path`` each."""
@@ -50,7 +52,7 @@ def ignored_in(tree: Path) -> Ignored:
 
 
 def note_start(tree: Path, before: Ignored) -> None:
-    """Record what a set-up that has just ended added to what git ignores in the tree."""
+    """Record what a set-up, or tests in a tree of the program's own, added to what git ignores in the tree."""
     known = {
         **_start_of(tree),
         **{path: is_ for path, is_ in ignored_in(tree).items() if before.get(path) != is_},
@@ -92,9 +94,7 @@ def held_by_tree(root: Root, tree: Path, branch: str) -> Iterator[str]:
     unseen = list(_not_looked_at(git))
     if unseen:
         yield f"files that git is told not to look at: {_named(unseen)}"
-    new = list(_new_ignored(root, tree))
-    if new:
-        yield f"files that git ignores and that were not there at its start: {_named(new)}"
+    yield from _ignored_of_others(root, tree)
 
 
 def unsaved_in(tree: Path) -> Iterator[str]:
@@ -104,16 +104,23 @@ def unsaved_in(tree: Path) -> Iterator[str]:
         yield f"changes that are in no commit: {_named((*status.unsaved, *status.deleted))}"
 
 
-def held_by_trial_tree(tree: Path) -> Iterator[str]:
+def held_by_trial_tree(root: Root, tree: Path) -> Iterator[str]:
     """Yield what somebody has left in a tree in which the program tries merges, and nobody is to work.
 
-    The program's own trials are merges of what branches hold; any other commit that no ref holds is a person's. What
-    git ignores is not looked at: the tests that were run there leave such files.
+    The program's own trials are merges of what branches hold; any other commit that no ref holds is a person's. Of what
+    git ignores there, what set-up and tests have left is noted (:func:`note_start`).
     """
     yield from unsaved_in(tree)
+    yield from _ignored_of_others(root, tree)
     lost = Git(tree).text("rev-list", "--no-merges", "HEAD", "--not", *_HOLDERS).split()
     if lost:
         yield f"commits that no branch holds: {', '.join(each[:12] for each in lost[:_MOST_NAMED])}"
+
+
+def held_by_scratch_tree(root: Root, place: Path) -> Iterator[str]:
+    """Yield what a person has left in a scratch tree."""
+    yield from filter(None, [unsaved_in_scratch_tree(place)])
+    yield from _ignored_of_others(root, place)
 
 
 def held_by_branch(root: Root, branch: str) -> Iterator[str]:
@@ -150,6 +157,14 @@ def remove_tree(root: Root, tree: Path, branch: str) -> tuple[str, ...]:
             if tree.parent.is_dir() and not any(tree.parent.iterdir()):
                 tree.parent.rmdir()
         return held
+
+
+def remove_trial_tree(root: Root, branch: str) -> tuple[str, ...]:
+    """Remove a tree for trial merges; return what it holds, then it stays."""
+    held = tuple(held_by_trial_tree(root, place_of(root, branch)))
+    if not held:
+        remove_detached_tree(root, branch)
+    return held
 
 
 def remove_branch(root: Root, branch: str) -> tuple[str, ...]:
@@ -209,6 +224,12 @@ def _not_looked_at(git: Git) -> Iterator[bytes]:
         tag, path = record[:1], record[2:]
         if (tag == b"S" or tag.islower()) and os.path.lexists(os.path.join(os.fsencode(git.folder), path)):
             yield path
+
+
+def _ignored_of_others(root: Root, tree: Path) -> Iterator[str]:
+    new = list(_new_ignored(root, tree))
+    if new:
+        yield f"files that git ignores and that were not there at its start: {_named(new)}"
 
 
 def _new_ignored(root: Root, tree: Path) -> Iterator[bytes]:

@@ -8,6 +8,7 @@ its own. It belongs to the person; nothing in it reaches the task.
 
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 from musician.protocol.errors import NoWork, ScratchTreeInUse
@@ -20,6 +21,11 @@ from musician.trees.task_work import Work
 def scratch_tree(root: Root, task_id: str) -> Path:
     """Return where a task's scratch tree is or would be."""
     return root.musician_dir / "checkouts" / task_id
+
+
+def checkouts(root: Root) -> Iterator[Path]:
+    """Yield the scratch trees there are."""
+    return (place for place in scratch_tree(root, "").glob("*") if place.is_dir())
 
 
 def check_out(root: Root, task_id: str, work: Work) -> Path:
@@ -44,13 +50,13 @@ def remove_scratch_tree(root: Root, task_id: str) -> None:
         raise NoWork(
             task_id=task_id, what="scratch tree", remedy=f"`musician review checkout {task_id}` makes one"
         )
-    held = _held(place)
+    held = unsaved_in_scratch_tree(place)
     if held:
         raise ScratchTreeInUse(place=str(place), held=held)
     shutil.rmtree(place)
 
 
-def _held(place: Path) -> str:
+def unsaved_in_scratch_tree(place: Path) -> str:
     """Return what is in the tree and nowhere else, "" if nothing is; a tree that git cannot read holds everything."""
     if read_status(place).unsaved:
         return "changed or new files"

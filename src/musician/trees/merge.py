@@ -19,6 +19,7 @@ from musician.trees.branches import (
     integration_branch,
     trial_name,
 )
+from musician.trees.cleaning import remove_trial_tree
 from musician.trees.conflicts import Conflict, find_conflict
 from musician.trees.git import Git
 from musician.trees.integrity import move_integration, put_right
@@ -155,13 +156,13 @@ def drop_trial(root: Root, plan_id: str, number: int = 1) -> None:
 
 
 def drop_further_trials(root: Root, plan_id: str) -> None:
-    """Remove the trees in which trials stood beside the first."""
+    """Remove the trees in which trials stood beside the first, if they hold nothing."""
     first = place_of(root, trial_name(plan_id, 1))
     for place in first.parent.glob(f"{first.name}-*"):
         number = place.name.rpartition("-")[2]
         if number.isdecimal():
             with suppress(TreeNotReady, GitFailed):  # `musician doctor` names what could not be removed
-                remove_detached_tree(root, trial_name(plan_id, int(number)))
+                remove_trial_tree(root, trial_name(plan_id, int(number)))
 
 
 def take_in(worktree: Worktree, plan_id: str) -> Trial:

@@ -22,6 +22,7 @@ from musician.protocol.conductor.acts import Finish, Standstill
 from musician.protocol.conductor.orchestra import Orchestra
 from musician.protocol.errors import DatabaseUnusable, InvalidPlan, PlanChanged
 from musician.protocol.settings import Settings
+from musician.protocol.states import State
 from musician.protocol.values import dataclass, replace
 from musician.reporting.standing import Standing, standings_of
 from musician.runtime.conductor.conductor_lock import hold_conductor_lock
@@ -46,6 +47,8 @@ LOOK_EVERY_S = 2.0
 
 OnLook = Callable[[tuple[Standing, ...]], None]
 OnBase = Callable[[Baseline], None]
+OnComplete = Callable[[str], None]
+"""Called in a thread, with the task's id."""
 
 
 class Ending(StrEnum):
@@ -84,13 +87,15 @@ async def conduct(
     answers: Answers | None = None,
     on_look: OnLook = lambda _: None,
     on_base: OnBase = lambda _: None,
+    on_complete: OnComplete = lambda _: None,
     world: World = WORLD,
 ) -> Outcome:
     """Conduct a locked plan to its end, or to where a person is needed, or until this process is asked to stop.
 
     ``agent``, ``review`` and ``answers`` override what the plan says; with ``jobs`` 0 nobody is launched.
     ``on_look`` gets where every task stands after each look, ``on_base`` how each command that verifies them
-    ended on the base. Raises :class:`ConductorRunning`, :class:`AgentUnavailable`, :class:`PriceUnknown`,
+    ended on the base, ``on_complete`` each task that is complete and whose musician has ended. Raises
+    :class:`ConductorRunning`, :class:`AgentUnavailable`, :class:`PriceUnknown`,
     :class:`InvalidPlan` for an agent that lacks what it needs, before anything is started, and
     :class:`PlanChanged` if ``plan`` is no longer what is locked.
     """
@@ -124,6 +129,7 @@ async def conduct(
             answers,
             on_look,
             on_base,
+            on_complete,
             conducting,
             world,
         )
@@ -147,6 +153,7 @@ class _Run:
         answers: Answers | None,
         on_look: OnLook,
         on_base: OnBase,
+        on_complete: OnComplete,
         conducting: Conducting,
         world: World,
     ) -> None:
@@ -170,7 +177,9 @@ class _Run:
             answers=answers,
             agent=agent,
         )
-        self._on_base = on_base
+        self._on_base, self._on_complete = on_base, on_complete
+        self._over: set[str] = set()
+        """Tasks that ``on_complete`` has got."""
         self._base: tuple[Baseline, ...] = ()
         self._base_tried = anyio.Event()
         self._trying = anyio.CancelScope()
@@ -228,6 +237,10 @@ class _Run:
             orchestra = await self._look()
             if self._stopping or not self._store.is_there():
                 return Ending.INTERRUPTED
+            for task in orchestra.tasks:
+                if task.state is State.COMPLETE and not task.is_running and task.task_id not in self._over:
+                    self._over.add(task.task_id)
+                    performer.group.start_soon(self._tell_complete, task.task_id)
             acts = c.decide(orchestra)
             if Finish() in acts:
                 return Ending.COMPLETE
@@ -236,6 +249,10 @@ class _Run:
             for act in acts:
                 await performer.perform(act)
             await self._wait()
+
+    async def _tell_complete(self, task_id: str) -> None:
+        with anyio.CancelScope(shield=True):
+            await run_sync(self._on_complete, task_id)
 
     async def _try_the_base(self) -> None:
         """Try the base in the background; whoever needs the result earlier waits for it."""

@@ -25,6 +25,7 @@ from musician.protocol.settings import Settings
 from musician.protocol.values import dataclass
 from musician.runtime.baselines import Baselines
 from musician.runtime.plantrees import PlanTrees
+from musician.runtime.preparing import noting_ignored
 from musician.runtime.verifying import nobody_records, python_environment, verify_by_hand
 from musician.runtime.world import World
 from musician.store.port import Store
@@ -170,18 +171,19 @@ class Merger:
         self, task: TaskSpec, trial: merge.Merged, below: _Undecided | None
     ) -> VerificationResult:
         await self._set_up(task, trial.tree_path)
-        return await verify_by_hand(
-            self.root,
-            task,
-            all_commands(task),
-            tree=trial.tree_path,
-            log=self.root.logs_dir / "merges.log",
-            checkpoint=len(task.checkpoints),
-            settings=self.settings,
-            since=trial.onto,
-            before=_Onto(commit=self.baselines(task).at(trial.onto), below=below),
-            world=self.world,
-        )
+        async with noting_ignored(trial.tree_path):
+            return await verify_by_hand(
+                self.root,
+                task,
+                all_commands(task),
+                tree=trial.tree_path,
+                log=self.root.logs_dir / "merges.log",
+                checkpoint=len(task.checkpoints),
+                settings=self.settings,
+                since=trial.onto,
+                before=_Onto(commit=self.baselines(task).at(trial.onto), below=below),
+                world=self.world,
+            )
 
     def baselines(self, task: TaskSpec) -> Baselines:
         return Baselines(
