@@ -196,7 +196,8 @@ def test_a_folder_that_others_come_into_is_found(claimed: Path, call: Call) -> N
 
 
 @pytest.mark.parametrize(
-    ("version", "level"), [("2.17.1", "fail"), ("2.25.0", "ok"), ("3.0", "ok"), ("odd", "warn")]
+    ("version", "level"),
+    [("2.17.1", "fail"), ("2.25.0", "warn"), ("2.38.0", "ok"), ("3.0", "ok"), ("odd", "warn")],
 )
 def test_a_git_that_is_too_old_is_found(
     claimed: Path, tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch, version: str, level: str

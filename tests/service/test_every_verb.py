@@ -18,6 +18,7 @@ from musician.protocol.claim import Claim
 from musician.protocol.conductor.opinion import Judgement, Opinion
 from musician.protocol.errors import DatabaseUnusable
 from musician.protocol.journal import Entry, EntryKind
+from musician.protocol.messages.forecasts import Foreseen, meeting
 from musician.protocol.messages.remarks import Remark
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.policy.forbidden import Act, Refusal
@@ -168,6 +169,7 @@ VERBS: Mapping[str, Callable[[Store], object]] = {
     "leave_to_ask": lambda s: service.leave_to_ask(s, claim(WORKING)),
     "prove": lambda s: service.prove(s, claim(WORKING)),
     "record_playtime": lambda s: service.record_playtime(s, claim(WORKING), 1.5),
+    "foretell": lambda s: service.foretell(s, WORKING, Foreseen(conflicts=(meeting("task-02", ("a.py",)),))),
     "grant_means": lambda s: service.grant_means(s, WORKING, Amounts(cost_usd=2.0)),
     "keep_opinion": lambda s: service.keep_opinion(s, SUBMITTED, latest_submission(s, SUBMITTED), OPINION),
     "keep_settings": lambda s: service.keep_settings(s, Settings()),

@@ -49,6 +49,12 @@ MOST_JOBS = 64
     help="Who answers questions and repeated errors, instead of the plan's.",
 )
 @click.option(
+    "--avoid-conflicts",
+    "avoids_conflicts",
+    is_flag=True,
+    help="Begin a task that names files which another touches only once that one is merged.",
+)
+@click.option(
     "--keep",
     is_flag=True,
     help="Leave the working trees of complete tasks and the branches of a complete plan; see musician clean.",
@@ -73,6 +79,7 @@ def run(
     jobs: int | None,
     review: str | None,
     answers: str | None,
+    avoids_conflicts: bool,
     keep: bool,
     summary: Path | None,
     has_events: bool,
@@ -112,6 +119,7 @@ def run(
         agent=agent,
         review=None if review is None else Review(review),
         answers=None if answers is None else Answers(answers),
+        avoids_conflicts=avoids_conflicts,
         on_look=on_look,
         on_base=view.on_base,
         on_complete=(lambda _: None) if is_kept else partial(clean_task, app.root, app.store, locked.plan_id),

@@ -16,6 +16,7 @@ from musician.processes.output import one_line
 from musician.protocol.rules.ceilings import Reached, Scope, measures_of, reached
 from musician.protocol.rules.liveness import Owner, heartbeat_status, owner_standing
 from musician.protocol.states import ACTIVE, State
+from musician.reporting.ahead import Met, met_ahead, met_by, say_ahead
 from musician.reporting.asks import asked
 from musician.reporting.spending import say_usage, spending_document
 from musician.reporting.standing import Standing
@@ -86,6 +87,7 @@ def _print_all(app: App, *, everything: bool) -> None:
         (task_id, each.view.limited_until) for task_id, each in standings.items() if each.view.limited_until
     ]
     ceilings = dict(_reached(app, plans))
+    ahead = [met for plan in plans for met in met_ahead(service.foreseen(app.shown, plan.plan_id))]
     if app.json:
         document = {
             "database": app.shown.name,
@@ -108,6 +110,7 @@ def _print_all(app: App, *, everything: bool) -> None:
             "spending": spending_document(used),
             "anomalies": [fields(found, task_id=task_id) for task_id, found in anomalies],
             "limits": [{"task_id": task_id, "until": until} for task_id, until in limits],
+            "ahead": [fields(met) for met in ahead],
             "ceilings": [
                 {"plan_id": plan_id, "setting": found.setting, "used": found.used, "ceiling": found.ceiling}
                 for plan_id, found in ceilings.items()
@@ -134,6 +137,8 @@ def _print_all(app: App, *, everything: bool) -> None:
         lines(f"{task_id}: {_anomaly(found)}")
     for task_id, until in limits:
         lines(f"{task_id}: {_limited(until)}")
+    for met in ahead:
+        lines(f"{met.task_id}: {say_ahead(met)}")
     for plan_id, ceiling in ceilings.items():
         lifts = "; nothing is begun before midnight, UTC" if ceiling.scope is Scope.DAY else ""
         lines(f"{plan_id}: {ceiling.text}{lifts}")
@@ -214,8 +219,14 @@ def _print_one(app: App, task_id: str) -> None:
         lines(_limited(view.limited_until))
     if standing.with_person_since:
         lines(f"with a person since {standing.with_person_since} UTC; nothing is prompted meanwhile")
+    for met in _ahead_of(app, row):
+        lines(say_ahead(met))
     for ask in standing.waiting:
         lines(f"needs a person: {asked(ask)}")
+
+
+def _ahead_of(app: App, row: TaskRow) -> tuple[Met, ...]:
+    return met_by(row.task_id, met_ahead(service.foreseen(app.shown, row.plan_id or "")))
 
 
 def _limited(until: str) -> str:
@@ -247,6 +258,7 @@ def _document(app: App, standing: Standing) -> dict[str, object]:
         "spending": spending_document(view.usage),
         "limited_until": view.limited_until or None,
         "with_person_since": standing.with_person_since or None,
+        "ahead": [fields(met) for met in _ahead_of(app, view.row)],
         "needs_human": [fields(ask) for ask in standing.asks],
     }
 

@@ -4,9 +4,9 @@ played.
 
 from collections.abc import Iterator
 from itertools import combinations
-from pathlib import PurePosixPath
 
 from musician.plans.model import Changes, Phase, Plan, TaskSpec
+from musician.plans.touching import planned_files, shared_paths
 
 _TESTS_NOTHING = frozenset({"", ":", "true", "echo", "exit", "printf"})
 _SHELL = "shell"
@@ -31,7 +31,7 @@ def _meetings(plan: Plan, phase: Phase) -> Iterator[str]:
         apart = one.task_id in before[other.task_id] or other.task_id in before[one.task_id]
         if apart or other.task_id in plan.conflicts_of(one):
             continue
-        if both := sorted(_shared(one, other)):
+        if both := sorted(shared_paths(planned_files(one), planned_files(other))):
             yield (
                 f"{other.source_path}:{other.line}: {one.task_id} and {other.task_id} are played at the same time"
                 f" and both touch {', '.join(both)}; name it under `danger` in one of them, or let one wait"
@@ -50,21 +50,6 @@ def _waits_for(task: TaskSpec, phase: Phase) -> set[str]:
             found.add(task_id)
             ahead += by_id[task_id].after
     return found
-
-
-def _shared(one: TaskSpec, other: TaskSpec) -> set[str]:
-    """Return the paths that both name; of a folder and what is in it, what is in it."""
-    return {
-        max(mine, theirs, key=len)
-        for mine in _files(one)
-        for theirs in _files(other)
-        if PurePosixPath(mine).is_relative_to(theirs) or PurePosixPath(theirs).is_relative_to(mine)
-    }
-
-
-def _files(task: TaskSpec) -> set[str]:
-    pieces = (path for step in task.steps for piece in step.agents for path in piece.files)
-    return {*task.files, *task.danger, *pieces}
 
 
 def _doubts(task: TaskSpec) -> Iterator[str]:

@@ -2,8 +2,9 @@
 
 Theory. Every snapshot carries the ``seq`` it was taken at, so the news are the changes between two snapshots, in the
 order of ``seq``. Skipping snapshots loses nothing: the next one reports the same changes. When a state change repeats
-what a journal entry has said just before it, this is shown once. Two things have no row of their own and are reported
-as of the snapshot: a session that has gone silent, and notes of the run itself. Times are the database's, UTC (D10).
+what a journal entry has said just before it, this is shown once, and so is a conflict ahead, of which both sides were
+told. Two things have no row of their own and are reported as of the snapshot: a session that has gone silent, and notes
+of the run itself. Times are the database's, UTC (D10).
 """
 
 from collections import deque
@@ -18,6 +19,7 @@ from musician.protocol.messages.kinds import MessageType
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import State
 from musician.protocol.values import dataclass
+from musician.reporting.ahead import Met, met_ahead, say_ahead, say_settled
 from musician.reporting.asks import JUDGED, next_command
 from musician.reporting.standing import Standing
 from musician.reporting.wording import say_anomaly, say_change, say_noted
@@ -62,6 +64,10 @@ class Reporter:
     heard: deque[str] = field(default_factory=deque)
     """Notes of the run that belong to no task. They are reported with the next news; empty ones are dropped."""
     _seq: int | None = None
+    _foreseen: tuple[Met, ...] = ()
+    """The conflicts ahead that were reported, and who waits because of one."""
+    _is_foretold: bool = True
+    """Something was foretold since they were."""
     _reported: dict[str, _Reported] = field(default_factory=dict)
 
     def news(self, standings: Sequence[Standing]) -> tuple[Event, ...]:
@@ -73,9 +79,10 @@ class Reporter:
             return ()
         now = standings[0].view
         seq, self._seq = self._seq, now.seq
-        news = self._present(standings) if seq is None else self._changed(seq, now.seq, standings)
+        news = tuple(self._present(standings) if seq is None else self._changed(seq, now.seq, standings))
+        ahead = self._ahead(standings)
         silences = (event for standing in standings for event in self._silent(standing))
-        return (*news, *silences, *self._heard(now.at))
+        return (*news, *ahead, *silences, *self._heard(now.at))
 
     def _present(self, standings: Sequence[Standing]) -> Iterator[Event]:
         """Yield one event for each task, however long its history is, and one for each open question."""
@@ -124,6 +131,9 @@ class Reporter:
                     text=f"told urgently: {row.message}",
                 )
                 return
+            case MessageRow(message_type=MessageType.FORECAST):
+                self._is_foretold = True
+                return
             case (
                 MessageRow() | UsageRow()
             ):  # others are reported with the state change they were written with
@@ -157,6 +167,24 @@ class Reporter:
             if anomaly.signal is Signal.SILENCE and anomaly.entry_id not in reported.silences:
                 reported.silences.add(anomaly.entry_id)
                 yield Event(at=at, task_id=task_id, state=reported.state, text=say_anomaly(anomaly))
+
+    def _ahead(self, standings: Sequence[Standing]) -> Iterator[Event]:
+        """Yield what is foretold and was not before, and what was and is not any more."""
+        if not self._is_foretold:
+            return
+        self._is_foretold = False
+        now, before = met_ahead(service.foreseen(self.store, self.plan_id)), self._foreseen
+        self._foreseen = now
+        by_id = {each.task_id: each for each in standings}
+        told = [(each, say_ahead(each)) for each in now if each not in before]
+        still = {each.names for each in now}
+        over = {each.task_id for each in standings if each.is_over}  # that one is merged is news of its own
+        gone = (each for each in before if each.names not in still and not {each.task_id, each.other} & over)
+        told += [(each, say_settled(each)) for each in gone]
+        for each, text in told:
+            if standing := by_id.get(each.task_id):
+                at, state = standing.view.at, standing.state
+                yield Event(at=at, task_id=each.task_id, state=state, text=text)
 
     def _heard(self, at: str) -> Iterator[Event]:
         while self.heard:

@@ -11,7 +11,8 @@ from enum import StrEnum
 from musician import service
 from musician.protocol.rules.liveness import Owner
 from musician.protocol.states import ACTIVE, WAITING, State
-from musician.protocol.values import dataclass
+from musician.protocol.values import dataclass, replace
+from musician.reporting.ahead import Met, met_ahead, met_by
 from musician.reporting.needs_me import Need, needs_in, standings_in
 from musician.reporting.standing import Standing
 from musician.service import TaskView
@@ -45,6 +46,8 @@ class TaskLine:
     since: str
     context_pct: float | None
     limited_until: str
+    ahead: tuple[Met, ...] = ()
+    """The conflicts that it will have when it is merged, and whom it waits for so that it has none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +88,13 @@ def overview_of(store: Store, *, is_conducted: bool, owner_of: OwnerOf) -> Overv
     needs = needs_in(seen, standings, is_conducted=is_conducted)
     wanted = {need.task_id for need in needs}
 
+    ahead = met_ahead(seen.foreseen)
+
     def line(row: TaskRow) -> TaskLine:
+        found = bare(row)
+        return replace(found, ahead=met_by(row.task_id, ahead)) if ahead else found
+
+    def bare(row: TaskRow) -> TaskLine:
         standing, is_wanted = standings.get(row.task_id), row.task_id in wanted
         if standing is None or not (is_wanted or row.state in ACTIVE):
             return _resting_line(row)

@@ -5,6 +5,7 @@ nothing: each answer is what the repository says at that moment. All calls block
 """
 
 import os
+from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
@@ -17,6 +18,7 @@ from musician.runtime.tasktree import open_tree
 from musician.trees import merge
 from musician.trees.base import FastForward, fast_forward
 from musician.trees.branches import branch_of, full_ref, integration_branch
+from musician.trees.foresight import Ahead, Foresight, changed_apart
 from musician.trees.git import Git, tree_of
 from musician.trees.integrity import put_right
 from musician.trees.partial import prune_partials
@@ -24,6 +26,14 @@ from musician.trees.provisioning import give
 from musician.trees.root import Root
 from musician.trees.snapshot import changed_files
 from musician.trees.worktree import place_of
+
+
+class LooksAhead(Protocol):
+    """As :class:`musician.trees.foresight.Foresight`."""
+
+    def look(self, task_ids: Collection[str]) -> Ahead | None: ...
+
+    def stop(self) -> None: ...
 
 
 class PlanTrees(Protocol):
@@ -83,6 +93,14 @@ class PlanTrees(Protocol):
 
     def forward(self, branch: str | None) -> FastForward:
         """Move the branch that the user was on to the merged work, the plan's own files included."""
+        ...
+
+    def foresight(self, folder: Path) -> LooksAhead:
+        """Return what looks for conflicts ahead, with a folder of its own."""
+        ...
+
+    def touched(self, task_id: str) -> frozenset[str]:
+        """Return the paths that a task's branch has changed and the merged work has not."""
         ...
 
     def prune(self) -> tuple[str, ...]:
@@ -191,6 +209,13 @@ class GitPlanTrees:
             with suppress(MusicianError):  # then the branch has commits of its own, which is reported
                 merge.take_up_plan_files(self.root, plan.plan_id, branch, frozenset(map(os.fsencode, files)))
         return fast_forward(self.root, branch, integration_branch(plan.plan_id))
+
+    def foresight(self, folder: Path) -> LooksAhead:
+        return Foresight(self.root, self.plan.plan_id, self.base, folder)
+
+    def touched(self, task_id: str) -> frozenset[str]:
+        tip, head = self.tip(), self._git.commit_id(self._branch(task_id))
+        return frozenset() if tip is None or head is None else changed_apart(self.root.path, tip, head)
 
     def prune(self) -> tuple[str, ...]:
         merge.drop_further_trials(self.root, self.plan.plan_id)

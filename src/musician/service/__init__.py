@@ -11,7 +11,7 @@ waiters are rung after the commit. Where do we …
 - submit, report, ask? ``submissions``
 - end a session or a task? ``endings``
 - judge, stop, hand over, take over? ``verdicts``, ``takeover``; say something to a line of the work? ``comments``
-- send and read messages? ``inbox``
+- send and read messages? ``inbox``; tell of conflicts ahead? ``foretelling``
 - grant what a musician may not do by itself, write down what was refused? ``inbox``, ``permits``
 - lock a plan, open its tasks? ``plans``
 - hold the conductor's own row? ``conducting``; be the session in which a person conducts? ``conductor_session``
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from musician.service.conversations import *
     from musician.service.endings import *
     from musician.service.following import *
+    from musician.service.foretelling import *
     from musician.service.gating import *
     from musician.service.glance import *
     from musician.service.inbox import *
@@ -91,6 +92,7 @@ else:
             "conversations": "conversation_before conversation_token keep_conversation",
             "endings": "approved_work complete exit_task leave_handoff moved_by_others overtaken",
             "following": "Page PlanChange Source changes_since every_change newest_seq",
+            "foretelling": "foreseen foretell",
             "gating": "Stop Stops allow_stop count_stop duty_of",
             "glance": "Glance Waits glance_at version_of waits_of",
             "inbox": "acknowledge deliver future_messages send undelivered unread",

@@ -6,8 +6,10 @@ costs what goes on, not what there is.
 
 from collections.abc import Mapping
 
+from musician.protocol.messages.forecasts import Foreseen
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.values import dataclass
+from musician.service.foretelling import foreseen_in
 from musician.service.views import TaskView, view_in
 from musician.store.port import Store, Tx
 from musician.store.queries.changes import Changes
@@ -54,6 +56,8 @@ class Glance:
     """The tasks of each of these plans, and under None those without one."""
     views: Mapping[str, TaskView]
     """Of the tasks at work, and of those that something is asked about."""
+    foreseen: Mapping[str, Foreseen]
+    """What is foretold of the unfinished tasks of these plans."""
     waits: Mapping[str | None, Waits]
     """Of the plans of these tasks."""
 
@@ -74,6 +78,9 @@ def glance_at(store: Store) -> Glance:
             views=views,
             waits={
                 plan_id: waits_in(tx, plan_id) for plan_id in {view.row.plan_id for view in views.values()}
+            },
+            foreseen={
+                task_id: now for plan in plans for task_id, now in foreseen_in(tx, plan.plan_id).items()
             },
         )
 

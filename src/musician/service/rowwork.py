@@ -28,6 +28,7 @@ from musician.store.queries.work import Work
 from musician.store.rows import HistoryRow, JournalRow, TaskRow
 
 if TYPE_CHECKING:
+    from musician.protocol.messages.forecasts import Forecast
     from musician.protocol.messages.stored import FieldedMessage
 
 
@@ -119,7 +120,7 @@ def say(tx: Tx, task_id: str, sender: str, message_type: MessageType, text: str)
     )
 
 
-def say_fields(tx: Tx, task_id: str, sender: str, message: "FieldedMessage") -> int:
+def say_fields(tx: Tx, task_id: str, sender: str, message: "FieldedMessage | Forecast") -> int:
     """Write a message with its fields beside its text; its id."""
     from musician.protocol.messages.stored import fields_of
 

@@ -7,7 +7,9 @@ around it.
 """
 
 import os
-from collections.abc import Iterator
+import shlex
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 from musician.protocol.values import dataclass
 from musician.trees.git import Git, shown
@@ -15,6 +17,7 @@ from musician.trees.resolving import hunk_of
 
 _COMMITS_NAMED_MAX = 10
 _PATHS_ASKED_MAX = 200
+_FILES_NAMED_MAX = 5
 _COMMIT_FIELDS = "%h%x1f%(trailers:key=Musician-Task,valueonly,separator=%x2c)%x1f%s"
 
 
@@ -22,45 +25,65 @@ _COMMIT_FIELDS = "%h%x1f%(trailers:key=Musician-Task,valueonly,separator=%x2c)%x
 class Conflict:
     """``ours`` and ``theirs`` name the commits that touched ``paths`` on either side, by task where one made them.
 
-    ``hunk`` is what the side that was merged already has changed there.
+    ``hunk`` is what the side that was merged already has changed there; ``see`` are the commands that show the whole
+    change of either side since they parted.
     """
 
     paths: tuple[str, ...]
     ours: str
     theirs: str
     hunk: str = ""
+    see: tuple[str, str] = ("", "")
 
 
 def find_conflict(git: Git, ours: str, theirs: str, unmerged: tuple[bytes, ...]) -> Conflict:
     """Explain the paths that a merge of two commits has left ``unmerged``."""
-    paths = _real_paths(git, ours, theirs, unmerged) or unmerged
+    paths = real_paths(git, ours, theirs, unmerged, told=partial(_told, git, ours, theirs)) or unmerged
+    parted, names = git.text("merge-base", ours, theirs), tuple(shown(path) for path in paths)
+    files = shlex.join(names) if len(names) <= _FILES_NAMED_MAX else "FILE"
     return Conflict(
-        paths=tuple(shown(path) for path in paths),
+        paths=names,
         ours=_touched(git, f"{theirs}..{ours}", paths),
         theirs=_touched(git, f"{ours}..{theirs}", paths),
-        hunk=hunk_of(git, git.text("merge-base", ours, theirs), ours, paths),
+        hunk=hunk_of(git, parted, ours, paths),
+        see=(
+            f"git diff {parted:.12} {ours:.12} -- {files}",
+            f"git diff {parted:.12} {theirs:.12} -- {files}",
+        ),
     )
 
 
-def _real_paths(git: Git, ours: str, theirs: str, unmerged: tuple[bytes, ...]) -> tuple[bytes, ...]:
-    """Return the paths that exist on one of the sides, each once, in the order in which they were found."""
+def real_paths(
+    git: Git,
+    ours: str,
+    theirs: str,
+    unmerged: tuple[bytes, ...],
+    *,
+    told: Callable[[], Iterable[bytes]],
+) -> tuple[bytes, ...]:
+    """Return the paths that exist on one of the sides, each once, in the order in which they were found.
+
+    ``told`` gives those that git's messages name, if they are needed.
+    """
     asked = list(unmerged)
     if any(not _is_in(git, path, ours, theirs) for path in unmerged):
-        asked += _told(git, ours, theirs)
+        asked += told()
         asked += [path.rpartition(b"~")[0] for path in unmerged if b"~" in path]
     known = [path for path in dict.fromkeys(asked) if path and _is_in(git, path, ours, theirs)]
     return tuple(known)
 
 
 def _told(git: Git, ours: str, theirs: str) -> Iterator[bytes]:
-    """Yield the paths that git's own messages about each conflict name; nothing from a git that prints no
-    such messages.
-    """
+    """Nothing from a git that prints no such messages."""
     tried = ("merge-tree", "--write-tree", "-z", "--messages", ours, theirs)
     done = git.run(*tried, accept=(0, 1, 128, 129))
-    if done.returncode != 1:
-        return
-    fields = iter(done.stdout.partition(b"\0\0")[2].split(b"\0"))
+    if done.returncode == 1:
+        yield from named_in(done.stdout.partition(b"\0\0")[2])
+
+
+def named_in(messages: bytes) -> Iterator[bytes]:
+    """Yield the paths that ``merge-tree``'s messages about conflicts name."""
+    fields = iter(messages.split(b"\0"))
     for count in fields:
         if not count.isdigit():
             return

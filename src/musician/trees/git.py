@@ -16,6 +16,7 @@ Knows how to start git for one working tree and what its answers look like. Refu
 
 import os
 import re
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -63,6 +64,8 @@ _SETTINGS = (
     "merge.verifySignatures=false",
     "merge.autoStash=false",
     "rerere.enabled=false",
+    # Some versions read it for one of `merge` and `merge-tree` alone; what is set here is what the strategy takes.
+    "diff.algorithm=histogram",
     "gc.auto=0",
     "maintenance.auto=false",
     "i18n.commitEncoding=UTF-8",
@@ -83,17 +86,39 @@ class Completed:
     stderr: str
 
 
+Ran = tuple[int, bytes, bytes]
+"""Exit code, standard output, standard error."""
+
+Runner = Callable[[Sequence[str], bytes, Mapping[str, str]], Ran]
+"""Plays a command line with a standard input and an environment to its end; TimeoutExpired if that takes too long."""
+
+
+def run_to_end(argv: Sequence[str], stdin: bytes, env: Mapping[str, str]) -> Ran:
+    import subprocess  # slow to import, and reading refs from files does without it
+
+    # cwd: our own may have been deleted, and git refuses to start in such a place.
+    # Ctrl-C on a terminal is for this program, which winds down; a git cut off half-way helps nobody.
+    done = subprocess.run(
+        argv, input=stdin, capture_output=True, timeout=GIT_TIMEOUT_S, cwd="/", env=env, process_group=0
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
 @dataclass(frozen=True, slots=True)
 class Git:
     """Git for the working tree whose top is ``folder``; ``index`` replaces the tree's own index file.
 
     With ``finds`` git searches for the repository from ``folder`` by itself: to tell where we are, or to make
-    one.
+    one. ``top`` stands in the place of the working tree, and new objects go to ``objects``: what is tried there
+    leaves no trace in the repository.
     """
 
     folder: Path
     index: Path | None = None
     finds: bool = False
+    top: Path | None = None
+    objects: Path | None = None
+    runner: Runner = run_to_end
 
     def run(self, *arguments: str, stdin: bytes | None = None, accept: tuple[int, ...] = (0,)) -> Completed:
         """Run one command; :class:`GitFailed` for an exit code not in ``accept`` or past the time limit.
@@ -103,20 +128,10 @@ class Git:
         """
         options = (*_SETTING_ARGUMENTS, *distrusted(self.folder, git_dir_of(self.folder)))
         argv = ["git", *self._where(), *options, *arguments]
-        import subprocess  # slow to import, and reading refs from files does without it
+        import subprocess
 
         try:
-            # cwd: our own may have been deleted, and git refuses to start in such a place.
-            done = subprocess.run(
-                argv,
-                input=stdin or b"",
-                capture_output=True,
-                timeout=GIT_TIMEOUT_S,
-                cwd="/",
-                env=self._environment(),
-                # Ctrl-C on a terminal is for this program, which winds down; a git cut off half-way helps nobody.
-                process_group=0,
-            )
+            code, stdout, said = self.runner(argv, stdin or b"", self._environment())
         except FileNotFoundError as error:
             raise NoRepository(
                 path=str(self.folder),
@@ -125,12 +140,12 @@ class Git:
             ) from error
         except subprocess.TimeoutExpired as error:
             raise GitFailed(
-                argv=arguments, returncode=-9, stderr=f"it did not end within {GIT_TIMEOUT_S:.0f} s"
+                argv=arguments, returncode=-9, stderr=f"it did not end within {error.timeout:.0f} s"
             ) from error
-        stderr = shown(done.stderr)
-        if done.returncode not in accept:
-            raise GitFailed(argv=arguments, returncode=done.returncode, stderr=stderr)
-        return Completed(returncode=done.returncode, stdout=done.stdout, stderr=stderr)
+        stderr = shown(said)
+        if code not in accept:
+            raise GitFailed(argv=arguments, returncode=code, stderr=stderr)
+        return Completed(returncode=code, stdout=stdout, stderr=stderr)
 
     def text(self, *arguments: str, stdin: bytes | None = None) -> str:
         """Standard output without its last line end, for ids and names."""
@@ -172,7 +187,8 @@ class Git:
         folder = os.path.abspath(self.folder)
         if self.finds:
             return ("-C", folder)
-        return ("-C", folder, f"--git-dir={tree_git_dir(self.folder)}", f"--work-tree={folder}")
+        top = folder if self.top is None else os.path.abspath(self.top)
+        return ("-C", top, f"--git-dir={tree_git_dir(self.folder)}", f"--work-tree={top}")
 
     def _environment(self) -> dict[str, str]:
         kept = {
@@ -182,6 +198,8 @@ class Git:
         }
         if self.index is not None:
             kept["GIT_INDEX_FILE"] = str(self.index)
+        if self.objects is not None:
+            kept["GIT_OBJECT_DIRECTORY"] = str(self.objects)
         return kept | _OWN_VARIABLES
 
 
@@ -202,6 +220,19 @@ def _read_ref(git_dir: Path, name: str) -> str | None:
     if name == "HEAD" and said.startswith("ref: "):
         return _read_ref(git_dir, said.removeprefix("ref: "))
     return said if _IS_ID(said) else None
+
+
+def git_version() -> tuple[int, int]:
+    """Return the first two numbers of git's version; (0, 0) if it tells none."""
+    import shutil  # slow to import, and seldom needed
+
+    return _version_of(shutil.which("git"))
+
+
+@lru_cache(maxsize=4)
+def _version_of(_program: str | None) -> tuple[int, int]:
+    found = re.search(r"(\d+)\.(\d+)", Git(Path("/"), finds=True).text("--version"))
+    return (int(found[1]), int(found[2])) if found else (0, 0)
 
 
 @lru_cache(maxsize=64)

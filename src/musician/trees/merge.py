@@ -21,7 +21,7 @@ from musician.trees.branches import (
 )
 from musician.trees.cleaning import remove_trial_tree
 from musician.trees.conflicts import Conflict, find_conflict
-from musician.trees.git import Git
+from musician.trees.git import Git, git_version
 from musician.trees.integrity import move_integration, put_right
 from musician.trees.obstacles import changed_between
 from musician.trees.partial import discard_to, save_partial
@@ -32,6 +32,8 @@ from musician.trees.steps import check_clean
 from musician.trees.worktree import Worktree, ensure_detached_tree, place_of, remove_detached_tree
 
 _TITLE_MAX = 150
+_FIRST_WITH_ORT = (2, 34)
+"""It is named, so that a user's ``pull.twohead`` chooses no other than what a forecast takes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,7 +212,9 @@ def _clean(root: Root, branch: str, commit: str) -> Worktree:
 
 def _merge(git: Git, theirs: str, message: str, mode: str) -> tuple[bytes, ...]:
     """Merge; return the paths in conflict, none if it succeeded. :class:`GitFailed` if it could not be tried."""
-    command = ("merge", mode, "--quiet", "--no-stat", "--no-edit", "--no-verify", "-m", message, theirs)
+    strategy = "ort" if git_version() >= _FIRST_WITH_ORT else "recursive"
+    options = ("--quiet", "--no-stat", "--no-edit", "--no-verify")
+    command = ("merge", f"--strategy={strategy}", mode, *options, "-m", message, theirs)
     done = git.run(*command, accept=(0, 1))
     if done.returncode == 0:
         return ()

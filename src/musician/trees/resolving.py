@@ -11,6 +11,7 @@ markers in the files.
 
 import os
 from collections import Counter
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 
@@ -79,13 +80,17 @@ def settle_written_by_hand(git: Git, paths: tuple[bytes, ...]) -> tuple[bytes, .
     """
     left = []
     for path in paths:
-        sides = [_lines(git, f":{stage}:{os.fsdecode(path)}") for stage in (1, 2, 3)]
-        if not _holds(*sides):
+        if not is_written_by_hand(git, [f":{stage}:{os.fsdecode(path)}" for stage in (1, 2, 3)]):
             left.append(path)
             continue
         git.run("checkout", "--theirs", "--", os.fsdecode(path))
         git.run("add", "--", os.fsdecode(path))
     return tuple(left)
+
+
+def is_written_by_hand(git: Git, sides: Sequence[str | None]) -> bool:
+    """Whether the last of three blobs holds both sides' changes: base, ours, theirs, None for one that is not there."""
+    return _holds(*(None if side is None else _lines(git, side) for side in sides))
 
 
 def hunk_of(git: Git, base: str, side: str, paths: tuple[bytes, ...]) -> str:

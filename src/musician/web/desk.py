@@ -14,6 +14,7 @@ from musician import __version__, service
 from musician.processes.machine import MACHINE
 from musician.processes.output import headline, one_line, printable
 from musician.project import Project
+from musician.reporting.ahead import say_ahead
 from musician.reporting.overview import Lane, Overview
 from musician.reporting.transcript_lines import TaskLog
 from musician.runtime.overseeing import branch_of, check_database, look
@@ -108,6 +109,7 @@ def _templates() -> Environment:
     made.filters["headline"] = lambda text: headline(text or "")
     made.filters["printable"] = lambda text: printable(text or "")
     made.filters["clock"] = clock
+    made.filters["ahead"] = lambda met: one_line(say_ahead(met), _MOST_LINE_CHARS)
     made.filters["progress"] = progress_of
     made.globals["Lane"] = Lane
     made.globals["version"] = __version__

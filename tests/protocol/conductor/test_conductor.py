@@ -9,9 +9,11 @@ from musician.protocol.conductor import engine as c
 from musician.protocol.conductor.opinion import Judgement, Opinion
 from musician.protocol.conductor.orchestra import NO_RETRY_HELPS, is_merge_trouble
 from musician.protocol.journal import PROVIDER_REFUSES
+from musician.protocol.messages.forecasts import meeting
 from musician.protocol.rules.deviations import Deviation, Severity
 from musician.protocol.rules.liveness import Owner
 from musician.protocol.rules.review import Evidence, SubmittedWork, Verification
+from musician.protocol.settings import Settings
 from musician.protocol.states import ACTIVE, CLAIMABLE, State
 from tests.protocol.conductor.facts import GREEN, decide, kept, only, reporting, reviewing, submitted, task
 
@@ -111,6 +113,29 @@ def test_of_two_that_share_a_dangerous_file_one_is_played_after_the_other() -> N
     at_work = replace(first, state=State.WORKING, owner=Owner.LIVE)
     assert decide(at_work, second) == ()
     assert decide(replace(first, state=State.COMPLETE), second) == (acts.Launch(task_id="task-02"),)
+
+
+def test_what_would_meet_is_begun_after_the_other_is_merged_and_what_was_begun_waits_for_nobody() -> None:
+    """D24.14."""
+    first, second = (
+        task(name, meets=(meeting(other, ("a.txt",)),))
+        for name, other in (("task-01", "task-02"), ("task-02", "task-01"))
+    )
+    assert decide(first, second) == (acts.Launch(task_id="task-01"),)
+    begun = replace(first, state=State.WORKING, owner=Owner.LIVE, was_claimed=True)
+    between = replace(first, state=State.FIX_PROPOSED, was_claimed=True)
+    for tasks in ((begun, second), (replace(first, is_running=True), second)):
+        assert decide(*tasks) == ()
+        held = c.held_back(orchestra.Orchestra(tasks=tasks, jobs=2, settings=Settings()))
+        assert held == {"task-02": second.meets}
+    assert decide(between, second) == (acts.Launch(task_id="task-01"),)
+    assert decide(between, replace(second, state=State.FIX_PROPOSED, was_claimed=True)) == (
+        acts.Launch(task_id="task-01"),
+        acts.Launch(task_id="task-02"),
+    )
+    merged = (replace(begun, state=State.COMPLETE, owner=None, is_merged=True), second)
+    assert decide(*merged) == (acts.Launch(task_id="task-02"),)
+    assert c.held_back(orchestra.Orchestra(tasks=merged, jobs=2, settings=Settings())) == {}
 
 
 def test_a_dangerous_sibling_between_two_sessions_keeps_its_files() -> None:

@@ -41,6 +41,7 @@ from musician.protocol.conductor.orchestra import (
     TrialOutcome,
     is_finished,
 )
+from musician.protocol.messages.forecasts import meeting
 from musician.protocol.rules.liveness import Owner
 from musician.protocol.rules.review import Evidence, Submission, SubmittedWork, Verification
 from musician.protocol.settings import Settings
@@ -345,6 +346,9 @@ def simulations(draw: st.DrawFn) -> Simulation:
                 epoch=0,
                 after=after,
                 conflicts=frozenset(same_phase),
+                meets=tuple(
+                    meeting(other, ("a",)) for other in names if other != name and draw(st.booleans())
+                ),
                 reviewer=draw(st.sampled_from(Reviewer)),
                 is_answered_by_agent=draw(st.booleans()),
             )

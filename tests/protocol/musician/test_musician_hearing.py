@@ -36,6 +36,18 @@ def test_a_normal_message_is_delivered_at_the_next_boundary() -> None:
     assert story.done().only(r.PlayPiece).advice == "use v2"
 
 
+def test_a_forecast_waits_for_the_next_boundary_and_answers_nothing() -> None:
+    """D24.12: no piece is disturbed by it; a session that has asked something goes on waiting."""
+    story = Story().tell(i.MessageArrived(message_id=11, text="Conflict ahead", urgent=False, forecast=True))
+    assert story.names() == []
+    assert story.done().only(r.PlayPiece).advice == "Conflict ahead"
+    assert story.done().only(r.Acknowledge).message_id == 11
+    waiting = Story().question().done()
+    waiting.tell(i.MessageArrived(message_id=11, text="Conflict ahead", urgent=False, forecast=True))
+    assert (waiting.names(), waiting.state.mode) == ([], Mode.AWAITING_ANSWER)
+    assert waiting.note("the first", message_id=12).only(r.PlayPiece).advice == "Conflict ahead\n\nthe first"
+
+
 def test_a_message_is_acknowledged_once_and_only_when_a_piece_that_heard_it_is_done() -> None:
     story = Story().note(message_id=11)
     assert "Acknowledge" not in story.done().names()

@@ -1,17 +1,16 @@
 """Checks of the machine: git, bash and the ``sqlite3`` program."""
 
-import re
 import shutil
 import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 
 from musician.agents.registry import make_agent
 from musician.cli.context import App
 from musician.cli.doctor.check import fail, ok, warn
 from musician.plugin.check_result import CheckResult
 from musician.processes.sandbox import why_no_sandbox
-from musician.trees.git import OLDEST, Git
+from musician.trees.git import OLDEST, git_version
+from musician.trees.in_memory import OLDEST as MERGES_IN_MEMORY
 
 _AFFECTED = ((3, 7, 0), (3, 51, 3))
 """SQLite from the first version up to, but not including, the second can corrupt a WAL database at a checkpoint."""
@@ -20,15 +19,16 @@ _ASK_LIMIT_S = 10
 
 
 def git(_app: App) -> Iterator[CheckResult]:
-    said = Git(Path.cwd(), finds=True).text("--version")
-    numbers = re.search(r"(\d+)\.(\d+)", said)
-    oldest = ".".join(map(str, OLDEST))
-    if numbers is None:
-        yield warn(f"{said!r} names no version", f"install git {oldest} or newer")
-    elif (int(numbers[1]), int(numbers[2])) < OLDEST:
-        yield fail(f"{said} is too old", f"install git {oldest} or newer")
+    said = ".".join(map(str, git_version()))
+    oldest, merging = (".".join(map(str, each)) for each in (OLDEST, MERGES_IN_MEMORY))
+    if git_version() == (0, 0):
+        yield warn("git names no version", f"install git {oldest} or newer")
+    elif git_version() < OLDEST:
+        yield fail(f"git {said} is too old", f"install git {oldest} or newer")
+    elif git_version() < MERGES_IN_MEMORY:
+        yield warn(f"git {said} foretells no conflicts between tasks", f"install git {merging} or newer")
     else:
-        yield ok(said)
+        yield ok(f"git {said}")
 
 
 def shell(_app: App) -> Iterator[CheckResult]:

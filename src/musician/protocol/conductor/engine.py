@@ -46,6 +46,7 @@ from musician.protocol.conductor.orchestra import (
     is_withdrawn,
     waits_for_person,
 )
+from musician.protocol.messages.forecasts import Meeting
 from musician.protocol.rules.budget import answer_by_rule
 from musician.protocol.rules.liveness import Owner
 from musician.protocol.rules.review import Verdict, VerdictKind, judge_by_rule, needs_a_judge
@@ -371,13 +372,37 @@ def _ready_to_play(orchestra: Orchestra, idle: Collection[TaskFacts]) -> Iterato
         and is_open(task)
         and not (task.has_open_ask or task.is_limited or task.is_refused)
     ]
-    at_work = {task.task_id for task in orchestra.tasks if is_at_work(task)}
+    at_work, begun = {task.task_id for task in orchestra.tasks if is_at_work(task)}, _begun(orchestra)
     for task in played:
         if holder_of(task, orchestra.tasks) is not None:
             continue
         if task.after <= finished and not task.conflicts & (at_work | _holders(task, orchestra, finished)):
+            if _met(task, at_work | begun):
+                continue
             at_work.add(task.task_id)
             yield task
+
+
+def held_back(orchestra: Orchestra) -> dict[str, tuple[Meeting, ...]]:
+    """Return the tasks that could be begun but for those they would meet, each with those.
+
+    Only what nobody has begun is held back, and only by what was begun: so nothing waits for itself.
+    """
+    phase, begun = current_phase(orchestra.tasks), _begun(orchestra)
+    waiting = (task for task in orchestra.tasks if task.phase == phase and is_open(task))
+    return {task.task_id: met for task in waiting if (met := _met(task, begun))}
+
+
+def _begun(orchestra: Orchestra) -> set[str]:
+    return {
+        task.task_id
+        for task in orchestra.tasks
+        if not is_finished(task) and (is_at_work(task) or task.was_claimed)
+    }
+
+
+def _met(task: TaskFacts, begun: Collection[str]) -> tuple[Meeting, ...]:
+    return () if task.was_claimed else tuple(each for each in task.meets if each.other in begun)
 
 
 def _holders(task: TaskFacts, orchestra: Orchestra, finished: frozenset[str]) -> set[str]:

@@ -5,6 +5,7 @@ from dataclasses import field
 from enum import StrEnum
 
 from musician.protocol.conductor.opinion import Opinion
+from musician.protocol.messages.forecasts import Meeting
 from musician.protocol.rules.ceilings import Accounts
 from musician.protocol.rules.liveness import Owner
 from musician.protocol.rules.review import Submission
@@ -114,6 +115,8 @@ class TaskFacts:
     after: frozenset[str] = frozenset()
     conflicts: frozenset[str] = frozenset()
     """Tasks that share a danger file with it: they are never played at the same time."""
+    meets: tuple[Meeting, ...] = ()
+    """Tasks that touch the same files as it will: it is not begun before those that are begun are merged."""
     is_isolated: bool = True
     lacks_tree: bool = False
     """A session has claimed it by raw SQL, and the task has no tree to work in."""

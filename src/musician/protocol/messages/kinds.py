@@ -33,6 +33,8 @@ class MessageType(StrEnum):
     PAUSE = "pause"
     """Pause at the next boundary, until ``go_on`` (PLAN-21)."""
     GO_ON = "go_on"
+    FORECAST = "forecast"
+    """With whom the task's work will conflict, before it is merged. It answers nothing, and asks for nothing."""
     QUESTION = "question"
     RESUMPTION_STATUS = "resumption_status"
 

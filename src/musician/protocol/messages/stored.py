@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 from musician.protocol import plain_json
 from musician.protocol.errors import UnreadableMessage
+from musician.protocol.messages.forecasts import Forecast
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.messages.submissions import Completion, ReviewRequest, Submission
 from musician.protocol.messages.types import (
@@ -40,7 +41,7 @@ _MOST_KEPT = 256
 """Of what was read; who conducts looks at the same messages again and again."""
 
 
-def fields_of(message: FieldedMessage) -> str:
+def fields_of(message: FieldedMessage | Forecast) -> str:
     """Return the JSON that is stored beside the message's text."""
     return plain_json.to_json(message)
 
@@ -79,3 +80,11 @@ def read_resumption(text: str) -> Resumption | None:
     """Read the resumption status in a journal entry; None if it is something else."""
     found = read_message(Resumption.type, text, None)
     return found if isinstance(found, Resumption) else None
+
+
+def read_forecast(fields: str | None) -> Forecast | None:
+    """Read a forecast by its fields; None if there are none, or none that can be."""
+    try:
+        return plain_json.from_json(Forecast, fields or "")
+    except ValueError:
+        return None

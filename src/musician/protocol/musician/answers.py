@@ -26,6 +26,9 @@ def message(turn: Turn, given: i.MessageArrived) -> None:
 
     An emergency stops the piece, so that the boundary is now. Correction steps are played as items of their own.
     """
+    if given.forecast:
+        turn.hear(PendingInstruction(text=given.text, message_id=given.message_id))
+        return
     orders = turn.orders(given.text, given.message_id)
     if orders:
         turn.write(*orders)

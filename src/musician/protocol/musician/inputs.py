@@ -138,12 +138,16 @@ class VerdictArrived:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageArrived:
-    """A note, or an emergency if ``urgent``. ``is_answer`` is true if it came after the session's last question."""
+    """A note, or an emergency if ``urgent``. ``is_answer`` is true if it came after the session's last question.
+
+    A ``forecast`` is for the next boundary: it answers nothing, and no piece is disturbed by it.
+    """
 
     message_id: int
     text: str
     urgent: bool
     is_answer: bool = True
+    forecast: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

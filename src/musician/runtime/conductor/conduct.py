@@ -27,6 +27,7 @@ from musician.protocol.values import dataclass, replace
 from musician.reporting.standing import Standing, standings_of
 from musician.runtime.conductor.conductor_lock import hold_conductor_lock
 from musician.runtime.conductor.facts import Gatherer, Memory, accounts_of
+from musician.runtime.conductor.forecasting import Forecaster
 from musician.runtime.conductor.merging import Merger
 from musician.runtime.conductor.performing import Performer
 from musician.runtime.conductor.plan_tests import PlanTest, try_all
@@ -85,6 +86,7 @@ async def conduct(
     agent: str | None = None,
     review: Review | None = None,
     answers: Answers | None = None,
+    avoids_conflicts: bool = False,
     on_look: OnLook = lambda _: None,
     on_base: OnBase = lambda _: None,
     on_complete: OnComplete = lambda _: None,
@@ -94,8 +96,9 @@ async def conduct(
 
     ``agent``, ``review`` and ``answers`` override what the plan says; with ``jobs`` 0 nobody is launched.
     ``on_look`` gets where every task stands after each look, ``on_base`` how each command that verifies them
-    ended on the base, ``on_complete`` each task that is complete and whose musician has ended. Raises
-    :class:`ConductorRunning`, :class:`AgentUnavailable`, :class:`PriceUnknown`,
+    ended on the base, ``on_complete`` each task that is complete and whose musician has ended. With
+    ``avoids_conflicts`` no task is begun that would touch what another has begun to touch, before that one is
+    merged. Raises :class:`ConductorRunning`, :class:`AgentUnavailable`, :class:`PriceUnknown`,
     :class:`InvalidPlan` for an agent that lacks what it needs, before anything is started, and
     :class:`PlanChanged` if ``plan`` is no longer what is locked.
     """
@@ -127,6 +130,7 @@ async def conduct(
             agent,
             review,
             answers,
+            avoids_conflicts,
             on_look,
             on_base,
             on_complete,
@@ -151,6 +155,7 @@ class _Run:
         agent: str | None,
         review: Review | None,
         answers: Answers | None,
+        avoids_conflicts: bool,  # noqa: FBT001  # as its caller's
         on_look: OnLook,
         on_base: OnBase,
         on_complete: OnComplete,
@@ -176,10 +181,12 @@ class _Run:
             review=review,
             answers=answers,
             agent=agent,
+            avoids_conflicts=avoids_conflicts,
         )
         self._on_base, self._on_complete = on_base, on_complete
         self._over: set[str] = set()
         """Tasks that ``on_complete`` has got."""
+        self._forecaster = Forecaster(store, plan, self._trees)
         self._base: tuple[Baseline, ...] = ()
         self._base_tried = anyio.Event()
         self._trying = anyio.CancelScope()
@@ -216,6 +223,7 @@ class _Run:
                 )
                 group.start_soon(self._heed_signals)
                 group.start_soon(self._try_the_base)
+                group.start_soon(self._forecaster.run)
                 ending = await self._loop(performer)
                 plan_tests = await self._try_plan_tests() if ending is Ending.COMPLETE else ()
                 if plan_tests is None:
@@ -291,7 +299,9 @@ class _Run:
         self._ticks.looked(await run_sync(service.clock_s, self._store))
         closed = await run_sync(service.closed_providers, self._store)
         accounts = await run_sync(accounts_of, self._store, self._plan.plan_id, self._settings)
-        return await run_sync(self._gatherer.gather, standings, closed, accounts)
+        orchestra = await run_sync(self._gatherer.gather, standings, closed, accounts)
+        self._forecaster.on_look(standings, c.held_back(orchestra))
+        return orchestra
 
     async def _wait(self) -> None:
         before_s = self._ticks.now_s()

@@ -6,6 +6,7 @@ from types import MappingProxyType
 
 from musician import service
 from musician.plans.model import Answers, Changes, Isolation, Plan, Review, TaskSpec
+from musician.plans.touching import planned_files, shared_paths
 from musician.processes.machine import Machine
 from musician.protocol.conductor.means import BUDGET
 from musician.protocol.conductor.opinion import Opinion
@@ -13,6 +14,7 @@ from musician.protocol.conductor.orchestra import OpenReport, Orchestra, Reviewe
 from musician.protocol.conductor.repeats import what_failed
 from musician.protocol.journal import CEILING_REACHED, PROVIDER_REFUSES, Entry, EntryKind
 from musician.protocol.messages import submissions
+from musician.protocol.messages.forecasts import Meeting, meeting
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.messages.types import ContextWarning, ErrorReport
 from musician.protocol.musician.program import CheckpointItem, Program
@@ -84,6 +86,7 @@ class Gatherer:
     review: Review | None = None
     answers: Answers | None = None
     agent: str | None = None
+    avoids_conflicts: bool = False
 
     def gather(
         self,
@@ -127,6 +130,7 @@ class Gatherer:
             is_paused=standing.is_paused,
             after=frozenset(spec.after),
             conflicts=self.plan.conflicts_of(spec),
+            meets=self._meets(standing, spec) if self.avoids_conflicts else (),
             is_isolated=isolated,
             lacks_tree=isolated and owner not in (None, Owner.DEAD) and self._lacks_tree(view),
             is_merged=isolated and row.state is State.COMPLETE and self._is_merged(view),
@@ -150,6 +154,18 @@ class Gatherer:
             failed_launches=self.memory.failed_launches.get(row.task_id, 0),
             exit_reason=(view.sessions[-1].exit_reason or "") if view.sessions else "",
         )
+
+    def _meets(self, standing: Standing, spec: TaskSpec) -> tuple[Meeting, ...]:
+        """Return the tasks that will touch, or have touched, what a task that is not begun yet says it will touch."""
+        own = planned_files(spec)
+        if standing.view.sessions or not own:
+            return ()
+        others = (each for each in self.plan.tasks if each.task_id != spec.task_id)
+        both = {
+            each.task_id: shared_paths(own, planned_files(each) | self.trees.touched(each.task_id))
+            for each in others
+        }
+        return tuple(meeting(other, tuple(sorted(paths))) for other, paths in both.items() if paths)
 
     def _submitted(self, standing: Standing, program: Program, spec: TaskSpec) -> Submitted | None:
         view = standing.view.this_time

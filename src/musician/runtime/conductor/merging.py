@@ -212,7 +212,9 @@ def _both_sides(found: conflicts.Conflict, plan_id: str) -> str:
     own tree.
     """
     return (
-        f"{', '.join(found.paths)}\n  already merged: {found.ours}\n  this task: {found.theirs}\n"
+        f"{', '.join(found.paths)}\n"
+        f"  already merged: {found.ours}\n    all of it: `{found.see[0]}`\n"
+        f"  this task: {found.theirs}\n    all of it: `{found.see[1]}`\n"
         f"In the task's tree: `git merge --no-commit {integration_branch(plan_id)}` unless that is begun, resolve,"
         " `git add`; or write there what holds both sides. The program commits. What is merged already has"
         f" changed:\n{found.hunk}"

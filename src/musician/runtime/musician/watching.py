@@ -30,7 +30,9 @@ from musician.store.rows import MessageRow
 PERSON_POLL_S = 0.5
 """How soon it is noticed that a person gives the agent back, or was killed."""
 
-_TOLD = frozenset({MessageType.NOTE, MessageType.EMERGENCY, MessageType.PAUSE, MessageType.GO_ON})
+_TOLD = frozenset(
+    {MessageType.NOTE, MessageType.EMERGENCY, MessageType.PAUSE, MessageType.GO_ON, MessageType.FORECAST}
+)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -170,5 +172,9 @@ def _heard(note: MessageRow) -> i.Input:
             return i.PauseAsked(message_id=note.id, text=note.message)
         case MessageType.GO_ON:
             return i.PauseLifted(message_id=note.id)
-    urgent = note.message_type == MessageType.EMERGENCY
-    return i.MessageArrived(message_id=note.id, text=note.message, urgent=urgent)
+    return i.MessageArrived(
+        message_id=note.id,
+        text=note.message,
+        urgent=note.message_type == MessageType.EMERGENCY,
+        forecast=note.message_type == MessageType.FORECAST,
+    )

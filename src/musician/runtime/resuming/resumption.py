@@ -36,6 +36,7 @@ _ADVICE = frozenset(
     {
         MessageType.HANDOFF,
         MessageType.NOTE,
+        MessageType.FORECAST,
         MessageType.EMERGENCY,
         MessageType.FIX_PROPOSAL,
         MessageType.REJECTION,

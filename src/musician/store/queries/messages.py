@@ -1,7 +1,7 @@
 """Messages and what became of them."""
 
 from musician.store.query import Command, Query
-from musician.store.rows.messages import MessageRow
+from musician.store.rows.messages import ForecastRow, MessageRow
 
 
 class Messages:
@@ -13,6 +13,8 @@ class Messages:
     undelivered = Query(MessageRow, "task_id claim_epoch most")
     count_unread = Query(int, "task_id")
     last_word_on_pausing = Query(MessageRow, "task_id")
+    forecasts_of_plan = Query(ForecastRow, "plan_id")
+    forecasts_of_task = Query(ForecastRow, "task_id")
     blocked_before = Query(bool, "task_id session_id")
     address = Command("message_id task_id")
     carry_orders = Command("task_id claim_epoch")

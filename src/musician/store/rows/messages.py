@@ -1,6 +1,9 @@
 """Rows of messages."""
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from musician.protocol.messages.forecasts import Forecast
 
 
 class MessageRow(NamedTuple):
@@ -10,3 +13,17 @@ class MessageRow(NamedTuple):
     message_type: str
     message: str
     timestamp: str
+
+
+class ForecastRow(NamedTuple):
+    """A message that foretells something."""
+
+    task_id: str
+    fields: str
+
+    @property
+    def said(self) -> "Forecast | None":
+        """None for fields that say no such thing."""
+        from musician.protocol.messages.stored import read_forecast
+
+        return read_forecast(self.fields)

@@ -3,6 +3,7 @@ it.
 """
 
 import random
+from collections.abc import Collection
 from dataclasses import field
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from musician.protocol.values import dataclass
 from musician.runtime.tasktree import TaskTree
 from musician.trees.base import FastForward, Move
 from musician.trees.conflicts import Conflict
+from musician.trees.foresight import Ahead
 from musician.trees.merge import AlreadyMerged, Merged
 from musician.trees.steps import FinishedItem
 
@@ -193,6 +195,18 @@ class Trees:
     def forward(self, branch: str | None) -> FastForward:
         self.repository.forwarded = True
         return FastForward(move=Move.MOVED)
+
+    def foresight(self, folder: Path) -> "Trees":
+        return self
+
+    def look(self, task_ids: Collection[str]) -> Ahead | None:
+        return None
+
+    def stop(self) -> None:
+        pass
+
+    def touched(self, task_id: str) -> frozenset[str]:
+        return frozenset()
 
     def prune(self) -> tuple[str, ...]:
         return ()

@@ -49,6 +49,20 @@ SELECT * FROM orchestration_messages
 WHERE task_id = :task_id AND from_session = 'task-00' AND message_type IN ('pause', 'go_on')
 ORDER BY id DESC LIMIT 1;
 
+-- name: forecasts_of_plan
+-- What the unfinished tasks of a plan were told of their merges, oldest first.
+SELECT m.task_id, f.fields
+FROM orchestration_tasks t JOIN orchestration_messages m ON m.task_id = t.task_id
+JOIN message_fields f ON f.message_id = m.id
+WHERE t.plan_id = :plan_id AND t.state <> 'complete' AND NOT /*SETTLED*/
+  AND m.from_session = 'task-00' AND m.message_type = 'forecast'
+ORDER BY m.id;
+
+-- name: forecasts_of_task
+SELECT m.task_id, f.fields FROM orchestration_messages m JOIN message_fields f ON f.message_id = m.id
+WHERE m.task_id = :task_id AND m.from_session = 'task-00' AND m.message_type = 'forecast'
+ORDER BY m.id;
+
 -- name: blocked_before
 SELECT 1 FROM orchestration_messages
 WHERE task_id = :task_id AND from_session = :session_id AND message_type = 'claim_blocked' LIMIT 1;
