@@ -68,7 +68,7 @@ def enter(client: TestClient) -> None:
     assert (answer.status_code, answer.headers["location"]) == (303, "/")
 
 
-def post(client: TestClient, path: str, **fields: str | list[str]) -> tuple[int, str]:
+def post(client: TestClient, path: str, /, **fields: str | list[str]) -> tuple[int, str]:
     """Send a form as the page itself would."""
     fields.setdefault("token", form_token_of(client))
     answer = client.post(path, data=fields, headers={"Origin": BASE})

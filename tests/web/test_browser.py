@@ -11,10 +11,10 @@ import pytest
 from musician import service
 from musician.demo.story import prepare
 from musician.project import Project
-from musician.protocol.messages.corrections import corrections_in
+from musician.protocol.messages.feedback import points_of
 from musician.testing.waiting import HANG_S, until
 from tests.needs import refuse
-from tests.surroundings import Call
+from tests.surroundings import Call, begin
 from tests.web.conftest import Served
 
 pytest.importorskip("playwright", reason="left out: needs playwright")
@@ -43,9 +43,8 @@ def test_a_review_is_given_by_keyboard_alone(
         page.keyboard.press("Enter")
         page.keyboard.type("say who is greeted")
         page.keyboard.press("Control+Enter")
-        expect(page.locator("#drafts li")).to_have_text("greeter.py:1: say who is greeted Delete")
-        page.reload()
-        expect(page.locator("#drafts li")).to_have_count(1)
+        expect(page.locator("#drafts li")).to_contain_text("greeter.py:1: say who is greeted")
+        expect(page.locator(".diff tr.note")).to_contain_text("not sent yet")
         page.keyboard.press("r")
         page.keyboard.type("almost")
         page.keyboard.press("Control+Enter")
@@ -58,8 +57,9 @@ def test_a_review_is_given_by_keyboard_alone(
         for each in call("messages", "1", "--json").json["messages"]
         if "rejection" in each["message_type"]
     ]
-    (point,) = corrections_in(found[0]["message"], found[0]["id"])
-    assert (found[0]["message"].split("\n")[0], point.text) == ("almost", "greeter.py:1: say who is greeted")
+    (point,) = points_of(found[0]["message"])
+    assert found[0]["message"].split("\n")[0] == "almost"
+    assert point.startswith("greeter.py:1: say who is greeted")
 
 
 def test_an_open_page_shows_what_happens_and_what_was_typed_stays(
@@ -112,16 +112,23 @@ def test_points_stay_until_a_verdict_with_them_is_taken(
         page.goto(desk.address)
         review = f"{desk.base}/tasks/task-01/review"
         page.goto(review)
-        page.get_by_role("button", name="Comment on line 1").click()
-        page.keyboard.type("say who is greeted")
-        page.keyboard.press("Control+Enter")
+        for text in ("say who is greeted", "and test it"):
+            page.get_by_role("button", name="Comment on line 1").click()
+            page.keyboard.type(text)
+            page.keyboard.press("Control+Enter")
+            expect(page.locator("#drafts")).to_contain_text(text)
+        page.get_by_label("What you say").fill("half a sent")
+        page.get_by_role("button", name="Delete").last.click()
+        expect(page.locator("#drafts li")).to_have_count(1)
+        expect(page.get_by_label("What you say")).to_have_value("half a sent")
         page.get_by_role("button", name="Approve").click()
-        expect(page.get_by_role("alert")).to_contain_text("say who is greeted")
+        expect(page.get_by_role("alert")).to_contain_text("an approval changes nothing")
         page.goto(review)
         expect(page.locator("#drafts li")).to_have_count(1)
         page.get_by_role("button", name="Send back").click()
         expect(page).to_have_title("task-01 · Musician")
-        until(lambda: page.evaluate("localStorage.getItem('drafts:/tasks/task-01/review')") == "[]")
+        page.goto(review)
+        expect(page.locator("#points")).to_contain_text("say who is greeted")
         page.close()
 
 
@@ -207,6 +214,103 @@ def test_a_whole_run_is_watched_on_pages_that_nobody_loads_again(
             page.reload()
             assert page.locator("main").inner_text() == shown
             page.close()
+
+
+PLAN = """\
+---
+plan: tune
+agent: shell
+test: test -s song.txt
+---
+# Tune
+
+## Phase 1: Verses
+
+### task-01: The song
+```yaml task
+review: human
+```
+#### Step 1: Write it
+```bash run
+printf 'one\\ntwo\\nthree\\n' > song.txt
+```
+```bash rework
+sed -i -e '1i zero' -e 's/two/two too/' song.txt
+echo '::answer 1 begins at zero'
+```
+
+### task-02: The other one
+```yaml task
+test: test -s other.txt
+review: rules
+```
+#### Step 1: Write it
+```bash run
+until test -e "$MUSICIAN_GO"; do read -rt 0.05 <> <(:) || :; done
+echo other > other.txt
+```
+"""
+
+
+@pytest.mark.deep
+def test_a_whole_review_by_keyboard_while_a_run_goes_on(
+    tmp_path: Path, command: tuple[str, ...], browser: BrowserContext
+) -> None:
+    """LINE-COMMENTS: points on lines, a rejection, the answers beside lines that have moved."""
+    folder = begin(tmp_path / "tune", {"PLAN.md": PLAN, "README": "Songs\n"})
+    go = tmp_path / "go"
+    musician = partial(subprocess.run, cwd=folder, check=True, capture_output=True, timeout=HANG_S)
+    musician([*command, "init"])
+    with Served(folder, command) as desk:
+        page = browser.new_page()
+        page.goto(desk.address)
+        run = subprocess.Popen(
+            [*command, "run", "PLAN.md"],
+            cwd=folder,
+            stdout=subprocess.DEVNULL,
+            env={**os.environ, "MUSICIAN_GO": str(go)},
+        )
+        try:
+            expect(page.locator("#needs")).to_contain_text("waits for a verdict")
+            for key in ("j", "Enter"):
+                page.keyboard.press(key)
+            for line, text in ((1, "begin at zero"), (2, "is it?")):
+                page.get_by_role("button", name=f"Comment on line {line}").focus()
+                page.keyboard.press("Enter")
+                page.keyboard.type(text)
+                page.keyboard.press("Control+Enter")
+                expect(page.locator("#drafts")).to_contain_text(text)
+                expect(page.get_by_role("button", name=f"Comment on line {line}")).to_be_focused()
+            page.keyboard.press("r")
+            page.keyboard.type("Not yet.")
+            page.keyboard.press("Control+Enter")
+            expect(page).to_have_title("task-01 · Musician")
+            expect(page.locator("#task")).to_contain_text("needs review")
+            page.get_by_role("link", name="Review what it has submitted").press("Enter")
+            points = page.locator("#points li")
+            expect(points.nth(0)).to_contain_text("now song.txt:2")
+            expect(points.nth(0).locator("blockquote")).to_have_text("begins at zero")
+            expect(points.nth(1)).to_contain_text("changed since: song.txt:3")
+            beside = page.locator(".diff tr.note")
+            expect(beside).to_have_count(2)
+            assert beside.nth(0).evaluate("each => each.previousElementSibling.textContent").endswith("one")
+            assert (
+                beside.nth(1).evaluate("each => each.previousElementSibling.textContent").endswith("two too")
+            )
+            page.get_by_role("link", name="Only what changed since the last verdict").press("Enter")
+            expect(page.locator(".diff .added")).to_have_count(2)
+            expect(page.locator(".diff .word")).to_have_text(" too")
+            assert run.poll() is None, "the run has gone on all the while"
+            page.keyboard.press("a")
+            page.keyboard.press("Enter")
+            go.touch()
+            page.goto(desk.base)
+            expect(page.locator("#plans")).to_contain_text("2 of 2 done")
+            assert run.wait(HANG_S) == 0
+        finally:
+            run.kill()
+            run.wait(HANG_S)
+        page.close()
 
 
 PAGES = ("/", "/timeline", "/tasks/task-01", "/tasks/task-01/log", "/tasks/task-01/review")

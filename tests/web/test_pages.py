@@ -10,7 +10,6 @@ from starlette.testclient import TestClient
 
 from musician import service
 from musician.project import Project
-from musician.protocol.messages.corrections import corrections_in
 from musician.web.desk import Desk, clock
 from tests.surroundings import Call
 from tests.web.conftest import post
@@ -65,34 +64,47 @@ def test_a_verdict_is_given_on_what_was_seen(submitted: Path, desk: TestClient, 
     assert call("status", "1", "--json").json["state"] == "review_approved"
 
 
-def test_the_points_of_a_review_are_steps_that_the_musician_answers(
+def test_what_is_said_to_lines_goes_with_a_verdict_and_is_answered_beside_them(
     submitted: Path, desk: TestClient, call: Call
 ) -> None:
-    points = ["greeter.py:1: say it\nin two lines", "greeter.py:1: and test it"]
-    code, _ = post(desk, "/tasks/task-01/judge", verdict="reject", text="", point=points)
-    assert code == 303
+    """LINE-COMMENTS: on the page and in the terminal it is one list, and a refused verdict sends none of it."""
+    page = desk.get("/tasks/task-01/review").text
+    old, new = page.partition('data-old="')[2][:40], page.partition('data-new="')[2][:40]
+    about = {"path": "greeter.py", "side": "new", "line": "1", "commit": new}
+    assert post(desk, "/tasks/task-01/comment", text="say it\r\nin two lines", **about)[0] == 303
+    assert call("review", "comment", "1", "greeter.py:1", "and test it").code == 0
+    for wrong in ({"line": "2"}, {"commit": "f" * 40}, {"commit": "--x"}, {"path": "../x"}, {"text": " "}):
+        assert post(desk, "/tasks/task-01/comment", **({"text": "x", **about} | wrong))[0] in (404, 409), (
+            wrong
+        )
+    page = desk.get("/tasks/task-01/review").text
+    for draft in ("say it\nin two lines", "and test it"):
+        assert f"greeter.py:1: {draft}" in page
+    file = f"/changes/{old}/{new}/0?of=task-01"
+    assert desk.get(file).text.count("<em>not sent yet</em>") == 2
+    assert post(desk, "/tasks/task-01/judge", verdict="approve")[0] == 409
+    assert post(desk, "/tasks/task-01/drop", comment="2")[0] == 303
+    assert post(desk, "/tasks/task-01/judge", verdict="reject", text="almost")[0] == 303
     (message,) = (
         each
         for each in call("messages", "1", "--json").json["messages"]
         if each["message_type"] == "rejection"
     )
-    assert [each.text for each in corrections_in(message["message"], message["id"])] == points
-    page = desk.get("/tasks/task-01/review").text
-    assert "greeter.py:1: and test it" in page
-    assert page.count("not answered yet") == 2
+    assert "1. greeter.py:1: say it" in message["message"]
+    assert "and test it" not in message["message"]
+    assert desk.get("/tasks/task-01/review").text.count("not answered yet") == 1
+    assert desk.get(file).text.count("<em>not answered yet</em>") == 1
 
 
 @pytest.mark.parametrize(
     "fields",
     [
-        {"verdict": "approve", "point": "greeter.py:1: no"},
         {"verdict": "reject"},
         {"verdict": "reject", "text": " \n"},
-        {"verdict": "reject", "point": ["x"] * 51},
         {"verdict": "nonsense", "text": "x"},
         {},
     ],
-    ids=["points of an approval", "no reason", "blank", "too many", "unknown", "empty"],
+    ids=["no reason", "blank", "unknown", "empty"],
 )
 def test_a_verdict_that_says_nothing_changes_nothing(
     submitted: Path, desk: TestClient, call: Call, fields: dict[str, str | list[str]]
@@ -120,13 +132,13 @@ def test_a_changed_file_is_shown_by_its_place(submitted: Path, desk: TestClient)
     assert 'class="added"' in text
     assert '<span class="k">def</span>' in text
     for number in ("7", "-1", "٠", "9" * 5000):
-        assert desk.get(source[:-1] + number).status_code == 404
+        assert desk.get(source.replace("/0?", f"/{number}?")).status_code == 404
     assert desk.get(source).headers["cache-control"] == "no-store"  # its head tells how the tasks stand
 
 
 def test_what_was_written_comes_back_with_a_refusal(submitted: Path, desk: TestClient) -> None:
-    code, text = post(desk, "/tasks/task-01/judge", verdict="approve", text="my words", point="a.py:1: mine")
-    assert (code, "my words" in text, "a.py:1: mine" in text) == (409, True, True)
+    code, text = post(desk, "/tasks/task-01/judge", verdict="approve", text="my words", submission="1")
+    assert (code, "my words" in text) == (409, True)
 
 
 def test_a_log_goes_on_where_it_was_read_to(claimed: Path, desk: TestClient, call: Call) -> None:

@@ -4,6 +4,7 @@ A verdict's points are in its text; which of them are comments on lines, the dat
 the journal. So the same is told whoever wrote the points, and wherever it is looked at.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -20,6 +21,9 @@ from musician.trees.moved_lines import MovedLines, Place
 
 Places = Mapping[int, Place | None]
 """Where the lines of comments are now, by the comments' ids; None where the file is gone."""
+
+Said = Mapping[int, list[tuple[CommentRow, str]]]
+"""Comments with their answers, by the number of the line that they stand beside."""
 
 _SENT_BACK = (State.REVIEW_FAILED, State.FIX_PROPOSED)
 
@@ -97,20 +101,36 @@ def places_of(folder: Path, comments: Iterable[CommentRow], *, old: str, new: st
     return places
 
 
+def said_beside(
+    comments: Iterable[CommentRow], rounds: Iterable[Round], places: Places, *, path: str, side: str
+) -> Said:
+    """Return the drafts, and the comments of the last round with their answers, by their lines in a file now."""
+    last = next((each for each in reversed(tuple(rounds)) if each.points), None)
+    answers = {} if last is None else {each.comment.id: each.answer for each in last.points if each.comment}
+    found: defaultdict[int, list[tuple[CommentRow, str]]] = defaultdict(list)
+    for each in comments:
+        now = places.get(each.id)
+        is_shown = each.message_id is None or each.id in answers
+        if is_shown and now is not None and (now.path, each.side) == (path, side):
+            found[now.line].append((each, answers.get(each.id, "")))
+    return found
+
+
 def say_draft(draft: CommentRow, places: Places) -> str:
-    return f"draft {draft.id}: {draft.remark.point}{_since(draft, places)}"
+    return f"draft {draft.id}: {draft.remark.point}{since(draft, places)}"
 
 
 def say_round(each: Round, places: Places) -> Iterator[str]:
     """Yield the points, each with where its line is now and with its answer."""
     yield f"sent back by message {each.message_id} ({each.verdict}, {each.at}):"
     for point in (*each.points, *each.corrections):
-        where = "" if point.comment is None else _since(point.comment, places)
+        where = "" if point.comment is None else since(point.comment, places)
         yield f"{point.number}. {point.text}{where}"
         yield f"   answered: {point.answer}" if point.answer else "   not answered"
 
 
-def _since(comment: CommentRow, places: Places) -> str:
+def since(comment: CommentRow, places: Places) -> str:
+    """Say what became of a comment's line; "" if it is where it was."""
     now = places.get(comment.id, Place(path=comment.path, line=comment.line))
     if now is None:
         return " (the file is gone)"

@@ -3,10 +3,11 @@
 import posixpath
 
 from musician import service
-from musician.protocol.errors import BadField, NoWork
+from musician.protocol.errors import BadField, CommitGone, NoWork
 from musician.protocol.messages.remarks import Remark, Side
 from musician.reporting.under_review import change_of
 from musician.store.port import Store
+from musician.trees.git import Git
 from musician.trees.moved_lines import line_at
 from musician.trees.root import Root
 
@@ -33,6 +34,11 @@ def comment(
         remedy = f"`musician status {task_id}` says whether it has begun"
         raise NoWork(task_id=task_id, what="branch", remedy=remedy)
     place = posixpath.normpath(path)
+    if commit is not None:
+        known = Git(root.path).commit_id(commit)
+        if known is None:
+            raise CommitGone(commit=commit)
+        commit = known
     commit = commit or (change.old if side == "old" else change.new)
     quoted = line_at(root.path, commit, place, line)
     if quoted is None:

@@ -14,9 +14,9 @@ from starlette.responses import RedirectResponse, Response
 
 from musician import service
 from musician.protocol.errors import BadField, MusicianError
-from musician.protocol.messages.corrections import MOST_CORRECTIONS, with_corrections
 from musician.protocol.messages.particulars import check_said
 from musician.protocol.states import State
+from musician.runtime.commenting import comment as write_comment
 from musician.runtime.overseeing import check_database
 from musician.runtime.takeover import hand_over
 from musician.web.desk import Desk
@@ -27,9 +27,9 @@ MOST_FORM_BYTES = 1_000_000
 MOST_FIELDS = 1000
 
 _VERDICTS = {
-    "approve": (State.REVIEW_APPROVED, "Approved."),
-    "reject": (State.REVIEW_FAILED, ""),
-    "fix": (State.FIX_PROPOSED, ""),
+    "approve": State.REVIEW_APPROVED,
+    "reject": State.REVIEW_FAILED,
+    "fix": State.FIX_PROPOSED,
 }
 
 
@@ -61,28 +61,31 @@ def judge(desk: Desk, task_id: str, form: Form) -> None:
     name = form.get("verdict")
     if name not in _VERDICTS:
         raise BadField(field="verdict", value=name, reason="use " + ", ".join(_VERDICTS))
-    verdict, default = _VERDICTS[name]
-    points = [point for point in form.all("point") if point.strip()]
-    if len(points) > MOST_CORRECTIONS:
-        raise BadField(
-            field="points",
-            value=len(points),
-            reason=f"a verdict has at most {MOST_CORRECTIONS}; say the others in its text",
-        )
-    if points and verdict is State.REVIEW_APPROVED:
-        raise BadField(
-            field="points",
-            value=len(points),
-            reason="an approval changes nothing: send it back, or delete them",
-        )
-    text = form.text("text", default or ("See the points below." if points else ""))
     service.judge_as_person(
         desk.store,
         task_id,
-        verdict,
-        with_corrections(text, points),
+        _VERDICTS[name],
+        form.get("text").strip(),
         submission_id=form.number("submission"),
     )
+
+
+def comment(desk: Desk, task_id: str, form: Form) -> None:
+    """Keep what is said to a line as a draft, for the commit that was on the page."""
+    write_comment(
+        desk.root,
+        desk.store,
+        task_id,
+        path=form.get("path"),
+        line=form.number("line") or 0,
+        text=form.text("text"),
+        side="old" if form.get("side") == "old" else "new",
+        commit=form.get("commit") or None,
+    )
+
+
+def drop(desk: Desk, task_id: str, form: Form) -> None:
+    service.drop_comment(desk.store, task_id, form.number("comment") or 0)
 
 
 def send(desk: Desk, task_id: str, form: Form) -> None:
@@ -98,8 +101,8 @@ def handoff(desk: Desk, task_id: str, form: Form) -> None:
     hand_over(desk.root, desk.store, task_id, form.get("text") or None, desk.settings)
 
 
-def order(verb: Callable[[Desk, str, Form], None], *, sign: str = "") -> Callable[[Request], "object"]:
-    """Return the endpoint of an order about one task. ``sign`` tells the page's script that it was taken."""
+def order(verb: Callable[[Desk, str, Form], None], *, back: str = "") -> Callable[[Request], "object"]:
+    """Return the endpoint of an order about one task; ``back`` is the page of it that is shown then."""
 
     async def endpoint(request: Request) -> Response:
         desk, task_id = desk_of(request), request.path_params["task_id"]
@@ -115,7 +118,7 @@ def order(verb: Callable[[Desk, str, Form], None], *, sign: str = "") -> Callabl
         except MusicianError as error:
             return await _refused(request, str(error), task_id, form)
         desk.news.look()
-        return RedirectResponse(f"/tasks/{quote(task_id)}{sign}", status_code=303)
+        return RedirectResponse(f"/tasks/{quote(task_id)}{back}", status_code=303)
 
     return endpoint
 
@@ -136,6 +139,6 @@ async def _form(request: Request) -> Form | None:
 
 async def _refused(request: Request, text: str, task_id: str, form: Form | None = None) -> Response:
     """Say that nothing was done, and give back what was written."""
-    written = [] if form is None else [*form.all("text"), *form.all("point")]
+    written = [] if form is None else form.all("text")
     about = {"title": "Not done", "text": text, "task_id": task_id, "written": written}
     return await run_sync(lambda: desk_of(request).page(request, "message.html", status=409, **about))

@@ -1,6 +1,6 @@
 """Answers what a page asks to see. Each answer is rendered from the database at that moment and changes nothing."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial, wraps
 
@@ -11,11 +11,10 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response, Strea
 
 from musician import service
 from musician.protocol.errors import MusicianError
-from musician.protocol.messages.corrections import corrections_in
 from musician.protocol.names import NO_PLAN
-from musician.protocol.states import WAITING, State
-from musician.protocol.values import dataclass
+from musician.protocol.states import WAITING
 from musician.reporting.asks import answers_to
+from musician.reporting.comments import Said, places_of, rounds_of, said_beside, since
 from musician.reporting.diff_view import file_view
 from musician.reporting.needs_me import needs_of
 from musician.reporting.spending import say_usage
@@ -24,7 +23,7 @@ from musician.reporting.timeline import happenings
 from musician.reporting.transcripts import sizes_of
 from musician.reporting.under_review import change_of, lines_of_evidence, submission_of
 from musician.reporting.wording import say_anomaly
-from musician.trees.diffs import files_between, patch_of, text_of_blob
+from musician.trees.diffs import FileDiff, files_between, patch_of, text_of_blob
 from musician.web import drawing
 from musician.web.desk import MOST_LOG_LINES, Desk
 from musician.web.news import seen_before
@@ -94,14 +93,6 @@ def log(request: Request) -> HTMLResponse:
     return desk.page(request, "log.html", task_id=task_id, lines=lines, most=MOST_LOG_LINES)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Point:
-    """One point of an earlier rejection, and what the musician has answered; "" if it has not."""
-
-    text: str
-    answer: str
-
-
 def review(request: Request) -> HTMLResponse:
     """The work of a task beside its evidence. ``?since=review`` shows what changed since the last verdict."""
     desk = desk_of(request)
@@ -109,6 +100,8 @@ def review(request: Request) -> HTMLResponse:
     view = standing.view
     since_review = request.query_params.get("since") == "review"
     change = change_of(desk.root, view, since_review=since_review)
+    written = service.comments_of(desk.store, standing.task_id)
+    places = places_of(desk.root.path, written, old=change.old, new=change.new) if change else {}
     evidence = view.verifications[-1] if view.verifications else None
     deviations, findings = service.open_rows(view.journal)
     submission = submission_of(desk.store, standing)
@@ -122,7 +115,9 @@ def review(request: Request) -> HTMLResponse:
         evidence_lines=lines_of_evidence(evidence),
         deviations=deviations,
         findings=findings,
-        points=_points(standing),
+        drafts=[each for each in written if each.message_id is None],
+        rounds=rounds_of(desk.store, view)[::-1],
+        since=lambda comment: since(comment, places),
         change=change,
         since_review=since_review,
         can_look_since=view.judged_commit is not None,
@@ -132,7 +127,7 @@ def review(request: Request) -> HTMLResponse:
 
 
 def changed_file(request: Request) -> Response:
-    """One file of a change, as a part of the review's page."""
+    """One file of a change, a part of the review's page; with ``?of=TASK``, what was said to its lines beside them."""
     desk = desk_of(request)
     folder = desk.root.path
     old, new, number = (request.path_params[name] for name in ("old", "new", "number"))
@@ -149,7 +144,37 @@ def changed_file(request: Request) -> Response:
             patch, file.path, text_of_blob(folder, file.old_blob), text_of_blob(folder, file.new_blob)
         )
     )
-    return desk.page(request, "file.html", file=file, shown=shown, is_too_large=patch is None)
+    beside = _beside(desk, request.query_params.get("of"), old, new, file)
+    lines = [line for hunk in shown.hunks for line in hunk.lines] if shown else []
+    there = {"old": {line.old for line in lines}, "new": {line.new for line in lines}}
+    return desk.page(
+        request,
+        "file.html",
+        file=file,
+        shown=shown,
+        is_too_large=patch is None,
+        beside=beside,
+        apart=[
+            each
+            for side, said in beside.items()
+            for at, several in said.items()
+            if at not in there[side]
+            for each in several
+        ],
+    )
+
+
+def _beside(desk: Desk, task_id: str | None, old: str, new: str, file: FileDiff) -> Mapping[str, Said]:
+    """Return what was said to the lines of a file, on each side, by the number of the line."""
+    if not task_id:
+        return {"old": {}, "new": {}}
+    written = service.comments_of(desk.store, task_id)
+    rounds = rounds_of(desk.store, service.task_view(desk.store, task_id))
+    places = places_of(desk.root.path, written, old=old, new=new)
+    return {
+        "old": said_beside(written, rounds, places, path=file.old_path, side="old"),
+        "new": said_beside(written, rounds, places, path=file.path, side="new"),
+    }
 
 
 def _is_commit(text: str) -> bool:
@@ -183,24 +208,6 @@ def _sheet(style: str) -> str:
 def _standing(request: Request) -> Standing:
     """Return the standing of the task in the address; :class:`UnknownTask`."""
     return Standing(service.task_view(desk_of(request).store, request.path_params["task_id"]))
-
-
-def _points(standing: Standing) -> Sequence[Point]:
-    """Return the points of the last rejection, each with what the musician noted when it had done it."""
-    rejected = [
-        change
-        for change in standing.view.history
-        if change.to_state in (State.REVIEW_FAILED, State.FIX_PROPOSED)
-    ]
-    if not rejected or rejected[-1].message_id is None:
-        return ()
-    judged = [each for each in standing.view.submissions if each.verdict_text]
-    text = (judged[-1].verdict_text or "") if judged else ""
-    answers = {entry.item: entry.text for entry in standing.entries if entry.text}
-    return tuple(
-        Point(text=each.text, answer=answers.get(each.item, ""))
-        for each in corrections_in(text, rejected[-1].message_id)
-    )
 
 
 def not_found(request: Request, error: Exception) -> Response:

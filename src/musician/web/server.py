@@ -54,7 +54,9 @@ def application(desk: Desk, *, port: int, keys: Keys, token: str) -> Guard:
         *(
             Route(f"{task}/{name}", endpoint, methods=["POST"])
             for name, endpoint in (
-                ("judge", orders.order(orders.judge, sign="#taken")),
+                ("judge", orders.order(orders.judge)),
+                ("comment", orders.order(orders.comment, back="/review")),
+                ("drop", orders.order(orders.drop, back="/review")),
                 ("send", orders.order(orders.send)),
                 ("stop", orders.order(orders.stop)),
                 ("handoff", orders.order(orders.handoff)),

@@ -113,71 +113,58 @@ function keep(name, value) {
   localStorage.setItem(name, JSON.stringify(value));
 }
 
-const draftsName = form && `drafts:${location.pathname}`;
+// Sends a form and stays on the page; a refusal is shown as the server words it.
+async function sendQuietly(form) {
+  const answer = await fetch(form.action, { method: "POST", body: new URLSearchParams(new FormData(form)) });
+  if (!answer.ok) form.submit();
+  return answer.ok;
+}
 
-function drawDrafts() {
-  const list = document.getElementById("drafts");
-  list.replaceChildren(...kept(draftsName).map((draft, index) => {
-    const item = document.createElement("li");
-    const field = document.createElement("input");
-    field.type = "hidden";
-    field.name = "point";
-    field.value = `${draft.path}:${draft.line}${draft.side === "old" ? " (removed)" : ""}: ${draft.text}`;
-    const words = document.createElement("span");
-    words.className = "said";
-    words.textContent = field.value;
-    const drop = document.createElement("button");
-    drop.type = "button";
-    drop.textContent = "Delete";
-    drop.addEventListener("click", () => {
-      keep(draftsName, kept(draftsName).filter((_, other) => other !== index));
-      drawDrafts();
-    });
-    item.append(field, words, " ", drop);
-    return item;
-  }));
+function hidden(name, value) {
+  const field = document.createElement("input");
+  Object.assign(field, { type: "hidden", name, value });
+  return field;
 }
 
 function writeNote(button) {
   const row = button.closest("tr");
-  if (row.nextElementSibling?.classList.contains("note")) {
-    row.nextElementSibling.querySelector("textarea").focus();
-    return;
-  }
+  const file = button.closest("details");
+  const { side, line } = button.dataset;
   const note = document.createElement("tr");
   note.className = "note";
   const cell = note.insertCell();
   cell.colSpan = 3;
+  const draft = document.createElement("form");
+  Object.assign(draft, { method: "post", action: form.action.replace(/judge$/, "comment") });
   const label = document.createElement("label");
-  label.textContent = `Line ${button.dataset.line}`;
+  label.textContent = `Line ${line}`;
   const text = document.createElement("textarea");
-  text.rows = 2;
+  Object.assign(text, { rows: 2, name: "text", required: true });
   const add = document.createElement("button");
-  add.type = "button";
   add.textContent = "Add the point";
-  add.addEventListener("click", () => {
-    if (text.value.trim()) {
-      const path = button.closest("details").dataset.path;
-      keep(draftsName, [...kept(draftsName), { path, line: button.dataset.line, side: button.dataset.side, text: text.value }]);
-      drawDrafts();
-    }
-    note.remove();
+  label.append(text);
+  const path = side === "old" ? file.dataset.oldPath : file.dataset.path;
+  const about = { token: form.elements.token.value, path, side, line, commit: change.dataset[side] };
+  draft.append(...Object.entries(about).map(([name, value]) => hidden(name, value)), label, add);
+  draft.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    if (!await sendQuietly(draft)) return;
+    cell.textContent = `${text.value} (not sent yet)`; // what else is written in this file stays as it is
     button.focus();
+    refresh();
   });
   text.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) add.click();
     if (event.key === "Escape") { note.remove(); button.focus(); }
   });
-  label.append(text);
-  cell.append(label, add);
+  cell.append(draft);
   row.after(note);
   text.focus();
 }
 
 async function load(file) {
-  const space = document.getElementById("space")?.checked ? "?space=ignored" : "";
+  const space = document.getElementById("space")?.checked ? "&space=ignored" : "";
   const address = file.dataset.src + space;
-  if (file.dataset.loaded === address) return;
+  if (file.dataset.loaded === address || isTypedIn(file)) return;
   file.dataset.loaded = address;
   const body = file.querySelector(".body");
   try {
@@ -224,7 +211,6 @@ function review() {
     const button = event.target.closest("button.comment");
     if (button) writeNote(button);
   });
-  drawDrafts();
 }
 
 // --- keys ---------------------------------------------------------------------------------------------------------
@@ -270,9 +256,16 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
-if (location.hash === "#taken") { // the server has taken the verdict, and the points with it
-  keep(`drafts:${location.pathname}/review`, []);
-  history.replaceState(null, "", location.pathname);
-}
+document.addEventListener("submit", async (event) => {
+  if (!event.target.matches("[data-quiet]")) return;
+  event.preventDefault();
+  if (!await sendQuietly(event.target)) return;
+  refresh();
+  for (const file of change.querySelectorAll(".file[open]")) {
+    delete file.dataset.loaded;
+    load(file);
+  }
+});
+
 follow();
 if (change) review();
