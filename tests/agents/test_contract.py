@@ -508,8 +508,12 @@ def test_the_model_that_is_named_plays_or_none(theatre: Theatre) -> None:
 
     async def story() -> PieceEnded:
         if theatre.name in NAMED:
-            async with theatre.session(model=NAMED[theatre.name]) as session:
-                assert (await theatre.play(session, "work")).ending is PieceEnding.DONE
+            token = ""
+            for _ in range(2):  # in a new conversation, and gone on with
+                async with theatre.session(token, model=NAMED[theatre.name]) as session:
+                    assert (await theatre.play(session, "work")).ending is PieceEnding.DONE
+                    assert token in ("", session.token)
+                    token = session.token
         for made in theatre.tree.glob("made"):
             made.unlink()
         async with theatre.session(model=claude_story.NO_MODEL) as session:
