@@ -91,6 +91,7 @@ def test_a_driver_is_handed_its_world() -> None:
         "runtime/manual/manual_session.py",
         "runtime/takeover.py",
         "runtime/again.py",
+        "runtime/adding.py",
         "runtime/locking.py",
         "runtime/archiving.py",
         "runtime/cleaning.py",

@@ -145,3 +145,70 @@ def test_a_skipped_task_is_told_and_holds_nobody_up(stage: "Stage") -> None:
     assert stage.run("task", "retry", "task-01").code == 0
     assert stage.conduct().code == 0, stage.told()
     assert stage.state("task-01") is State.COMPLETE
+
+
+@pytest.mark.deep
+def test_a_plan_is_amended_while_it_is_played(stage: "Stage") -> None:
+    """AGAIN-AMEND, AGAIN-ADD, AUDIT-N9: all is taken up but what a session plays; the branch moves."""
+    played = task(1, stage.gate("long") + "echo 1 > f1")
+    late = "## Phase 2: Second\n"
+    stage.write(HEAD + played + late + task(2, "echo old > f2") + task(3, "echo 3 > f3"))
+    run = stage.start("run", "PLAN.md", "--jobs", "2")
+    stage.wait_at("long")
+    added = task(4, "echo 4 > f4; " + stage.gate("added"))
+    changed = HEAD + played.replace("echo 1 >", "echo otherwise >") + added + late + task(2, "echo new > f2")
+    stage.plan.write_text(changed)
+    stage.git("commit", "-qam", "the plan, amended")
+    amended = stage.run("plan", "amend", "PLAN.md", "--json")
+    told = json.loads(amended.out)
+    assert amended.code == 4
+    assert (told["added"], told["changed"], told["withdrawn"], told["kept"]) == (
+        ["task-04"],
+        ["task-02"],
+        ["task-03"],
+        ["task-01"],
+    )
+    stage.wait_at("added")
+    gone = stage.plan.read_text().replace(added, "")
+    stage.plan.write_text(gone)
+    refused = stage.run("plan", "amend", "PLAN.md")
+    assert (refused.code, "musician stop task-04" in refused.err) == (4, True), refused
+    stage.plan.write_text(changed)
+    (stage.root / "extra.md").write_text("# Extra\n" + STEP.format(number=1, run="cat f4 > f5")[2:])
+    add = ("task", "add", "task-05", "--instructions", "extra.md", "--to", "PLAN.md", "--phase", "1")
+    assert stage.run(*add, "--after", "task-02").code == 2, "that is in another phase"
+    assert stage.plan.read_text() == changed
+    assert "added: task-05\n" in stage.run(*add, "--after", "task-04").out
+    changed = stage.plan.read_text()
+    stage.git("add", "-A")
+    stage.git("commit", "-qm", "one more")
+    for gate in ("long", "added"):
+        stage.open_gate(gate)
+    done = stage.end(run)
+    assert done.code == 0, (done, stage.told())
+    assert "4 of 4 tasks complete (1 withdrawn)" in done.out
+    assert [stage.merged(name) for name in ("f1", "f2", "f5")] == ["1\n", "new\n", "4\n"]
+    assert stage.git("show", "main:PLAN.md") == changed
+    again = stage.conduct()
+    assert (again.code, "-echo 1 > f1" in again.err or "echo otherwise" in again.err) == (2, True), again
+    assert json.loads(stage.run("plan", "amend", "PLAN.md", "--json").out)["too_late"] == ["task-01"]
+
+
+@pytest.mark.deep
+def test_an_amendment_is_taken_up_by_the_next_run_where_the_first_was_killed(stage: "Stage") -> None:
+    """AGAIN-AMEND: nothing is owed to the one that was at work; and an order that it did not hear is not lost."""
+    first = HEAD + task(1, stage.gate("long") + "echo 1 > f1") + task(2, FAILS + "; echo 2 > f2")
+    stage.write(first)
+    run = stage.start("run", "PLAN.md", "--jobs", "2")
+    stage.wait_at("long")
+    stage.until(lambda: is_asked(stage, "task-02"))
+    run.send_signal(signal.SIGSTOP)
+    stage.plan.write_text(first + task(3, "echo 3 > f3"))
+    assert stage.run("plan", "amend", "PLAN.md").code == 0
+    mend(stage)
+    assert stage.run("task", "retry", "task-02").code == 0
+    run.kill()
+    assert stage.end(run).code == -signal.SIGKILL
+    stage.git("commit", "-qam", "the plan, amended")
+    stage.to_the_end()
+    assert [stage.merged(name) for name in ("f1", "f2", "f3")] == ["1\n", "2\n", "3\n"]

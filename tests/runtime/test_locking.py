@@ -23,9 +23,10 @@ from musician.protocol.errors import (
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.settings import from_mapping
 from musician.protocol.states import State
+from musician.runtime.adding import add_task_file
 from musician.runtime.conductor.conduct import conduct
 from musician.runtime.conductor.conductor_lock import hold_conductor_lock
-from musician.runtime.locking import add_task_file, amend_plan_file, check_ids, lock_plan_file
+from musician.runtime.locking import amend_plan_file, check_ids, lock_plan_file
 from musician.service.documents import latest_document
 from musician.store.opening import create_store
 from musician.store.port import Store
@@ -191,8 +192,8 @@ def test_a_task_that_is_claimed_cannot_be_dropped(place: Place) -> None:
     assert "task-02" in row.text
 
 
-def test_a_plan_is_not_amended_under_the_conductor_that_plays_it(place: Place) -> None:
-    """It would go on with the older one, and call it complete."""
+def test_a_plan_is_not_amended_while_another_command_changes_plans(place: Place) -> None:
+    """A run would take it up; `clean` or `plan archive` would not."""
     place.lock(plan_text(task(1)))
     path = place.write(plan_text(task(1), task(2)))
     with hold_conductor_lock(place.root, "conductor-1", MACHINE), pytest.raises(ConductorRunning) as caught:

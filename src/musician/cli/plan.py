@@ -20,9 +20,9 @@ from musician.plans.plan import load_plan
 from musician.plans.tasks import without_script
 from musician.plans.warnings import warnings_of
 from musician.processes.output import headline
-from musician.protocol.errors import DatabaseUnusable, InvalidPlan, NotInitialised, TreeNotReady
+from musician.protocol.errors import DatabaseUnusable, InvalidPlan, NotInitialised, StillPlayed, TreeNotReady
 from musician.runtime.drafting import agent_at_hand, look_at_project, write_draft
-from musician.runtime.locking import amend_plan_file, check_ids, lock_plan_file
+from musician.runtime.locking import Amendment, amend_plan_file, check_ids, lock_plan_file
 from musician.runtime.trying import Trial, try_tests
 from musician.runtime.world import WORLD
 
@@ -36,6 +36,7 @@ _AMENDED = {
     "back": "opened again",
     "changed": "changed",
     "withdrawn": "withdrawn",
+    "kept": "not taken up, a session plays them (`musician stop TASK`, then amend again)",
     "too_late": "changed too late, for they are complete (a correction is a new task)",
 }
 
@@ -152,15 +153,21 @@ def lock(app: App, path: Path) -> None:
 def amend(app: App, path: Path) -> None:
     """Take up a changed PLAN. Finished work stays finished.
 
-    Tasks that are no longer in the plan are withdrawn, if no session plays them. This is refused while a run is
-    conducting the plan: interrupt the run, amend, and run again; nothing is lost by that.
+    Tasks that are no longer in the plan are withdrawn, if no session plays them. A run that is at work takes the plan
+    up; what its sessions play is not touched, and named.
     """
-    made = amend_plan_file(app.root, app.store, path, app.settings)
+    show_amendment(app, amend_plan_file(app.root, app.store, path, app.settings))
+
+
+def show_amendment(app: App, made: Amendment) -> None:
+    """Say what was taken up. It ends with 4 if something was not."""
     changes: dict[str, tuple[str, ...]] = {what: getattr(made, what) for what in _AMENDED}
     document = {"plan": made.plan.plan_id, "sha256": made.plan.sha256}
     said = [f"{_AMENDED[what]}: {', '.join(ids)}" for what, ids in changes.items() if ids]
     said = said or ["no task changed"]
     show(app, {**document, **{what: list(ids) for what, ids in changes.items()}}, *said)
+    if made.kept:
+        click.get_current_context().exit(StillPlayed.exit_code)
 
 
 def _free_id(app: App, plan_id: str) -> str:

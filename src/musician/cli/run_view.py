@@ -65,6 +65,7 @@ class View(AbstractContextManager["View"]):
         self._stage.finish(_PATIENCE_S)
 
     def on_look(self, standings: tuple[Standing, ...]) -> None:
+        self._programs = {each.task_id: each.program for each in standings if each.program is not None}
         self._stage.on_look(standings)
 
     def on_base(self, baseline: Baseline) -> None:

@@ -1,4 +1,4 @@
-"""The command ``task``: add one without a plan, play one again, go on without one."""
+"""The command ``task``: add one, to a plan or without one, play one again, go on without one."""
 
 from pathlib import Path
 
@@ -6,19 +6,20 @@ import click
 
 from musician.cli.context import App
 from musician.cli.options import command, task_argument, text_argument
+from musician.cli.plan import show_amendment
 from musician.cli.render import fields, show
 from musician.protocol.names import NO_PLAN
 from musician.protocol.states import State
 from musician.reporting.run_at_work import is_conducted
+from musician.runtime.adding import add_task_file, add_to_plan
 from musician.runtime.again import retry_task, skip_task
-from musician.runtime.locking import add_task_file
 from musician.service import Dependents, Retried
 from musician.trees.branches import REPLACED, branch_of, partial_ref
 
 
 @click.group("task")
 def task() -> None:
-    """Add a task without a plan, play one again, go on without one."""
+    """Add a task, to a plan or without one, play one again, go on without one."""
 
 
 @command("add", parent=task)
@@ -31,9 +32,26 @@ def task() -> None:
     required=True,
     help="The task-instruction file, inside the project.",
 )
+@click.option(
+    "--to",
+    "plan_path",
+    metavar="PLAN",
+    type=click.Path(path_type=Path),
+    help="Add it to this locked plan: it is written into its file, and the plan amended. A run takes it up.",
+)
+@click.option("--phase", type=click.IntRange(1), metavar="N", help="The plan's phase, by default the last.")
+@click.option("--after", multiple=True, metavar="TASK", help="A task of that phase that it waits for.")
 @click.pass_obj
-def add(app: App, task_id: str, path: Path) -> None:
+def add(
+    app: App, task_id: str, path: Path, plan_path: Path | None, phase: int | None, after: tuple[str, ...]
+) -> None:
     """Open TASK, so that a session may claim it."""
+    if plan_path is not None:
+        made = add_to_plan(
+            app.root, app.store, task_id, path, app.settings, plan_path=plan_path, phase=phase, after=after
+        )
+        show_amendment(app, made)
+        return
     name = add_task_file(app.root, app.store, task_id, path, app.settings)
     document = {"task_id": task_id, "instruction_path": name, "state": "watching"}
     show(app, document, f"{task_id} is open; play it with: musician work {task_id}")

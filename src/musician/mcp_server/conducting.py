@@ -113,7 +113,8 @@ def plan(served: ServedSession, *, path: str, act: str) -> str:
     except InvalidPlan as problem:
         return "\n".join(["not valid:", *problem.problems])
     changed = (*made.added, *made.back, *made.changed, *made.withdrawn)
-    return f"{made.plan.plan_id} is amended ({', '.join(changed) or 'no task changed'}); go on with `run`"
+    kept = f"; not taken up, sessions play them: {', '.join(made.kept)}" if made.kept else ""
+    return _then(served, f"{made.plan.plan_id} is amended ({', '.join(changed) or 'no task changed'}{kept})")
 
 
 def run(served: ServedSession, *, act: str, plan: str = "") -> str:

@@ -8,14 +8,12 @@ the conductor, looks by itself now and then, and ends when every task of every p
 import math
 from collections.abc import Awaitable, Callable, Iterator
 from enum import StrEnum
-from functools import lru_cache, partial
+from functools import partial
 
 import anyio
 import anyio.to_thread
 
 from musician import service
-from musician.plans.model import Plan
-from musician.plans.plan import parse_plan
 from musician.processes.machine import Machine
 from musician.protocol.conductor.acts import Launch
 from musician.protocol.conductor.engine import decide
@@ -28,7 +26,7 @@ from musician.runtime.conductor.facts import Gatherer, Memory, accounts_of
 from musician.runtime.conductor.ticks import Ticks
 from musician.runtime.in_force import settings_of_plan
 from musician.runtime.musician.work import play_task
-from musician.runtime.program import programs_of
+from musician.runtime.program import locked_plan, programs_of
 from musician.runtime.tasks import raising_one
 from musician.runtime.world import WORLD, World
 from musician.store.listening import Listener
@@ -38,9 +36,6 @@ from musician.trees.root import Root
 
 LOOK_EVERY_S = 5.0
 """At the latest: who has died, for one, stands in no row."""
-
-_MOST_PLANS = 16
-"""Kept at a time, so that a look need not read them again."""
 
 INTERRUPTED = "interrupted"
 """How the reason of a session begins that a signal ended."""
@@ -124,7 +119,7 @@ def claimable(
 def _of_plan(
     root: Root, store: Store, row: PlanRow, settings: Settings, world: World, agent: str | None
 ) -> Iterator[str]:
-    plan = _locked_plan(root, row.path, row.text, row.sha256)
+    plan = locked_plan(root, row.path, row.text, row.sha256)
     settings = settings_of_plan(store, row.plan_id, settings)
     views = service.everything(store, row.plan_id)
     gatherer = Gatherer(
@@ -142,17 +137,6 @@ def _of_plan(
     for act in decide(gatherer.gather(standings_of(views, programs_of(plan)), closed, accounts)):
         if isinstance(act, Launch):
             yield act.task_id
-
-
-@lru_cache(maxsize=_MOST_PLANS)
-def _locked_plan(root: Root, path: str, text: str, sha256: str) -> Plan:  # noqa: ARG001  # what is the same
-    """Return the plan as it was first read since its lock, as the conductor does."""
-
-    def read_file(path: str) -> str | None:
-        place = root.path / path
-        return place.read_text(encoding="utf-8-sig") if place.is_file() else None
-
-    return parse_plan(text, path=path, read_file=read_file)
 
 
 async def _play_first(

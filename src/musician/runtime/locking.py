@@ -7,20 +7,34 @@ and thereby a new instruction message, which supersedes the older (D4). The user
 """
 
 import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from musician import service
-from musician.plans.instructions import read_instructions, render_instructions
+from musician.plans.instructions import render_instructions
 from musician.plans.model import Plan
-from musician.plans.plan import MAX_FILE_BYTES, load_plan, plan_difference
+from musician.plans.plan import load_plan, parse_plan, plan_difference
+from musician.plans.splicing import with_tasks_of
+from musician.processes.life_lock import HeldBy, lock_path
 from musician.processes.whole_file import write_whole
-from musician.protocol.errors import InvalidPlan, PlanChanged, PlanStands, UnknownPlan
+from musician.protocol.errors import (
+    ConductorRunning,
+    InvalidPlan,
+    PlanChanged,
+    PlanStands,
+    StillPlayed,
+    UnknownPlan,
+)
 from musician.protocol.settings import Settings
-from musician.protocol.states import State
-from musician.protocol.values import dataclass
+from musician.protocol.states import ACTIVE, State
+from musician.protocol.values import dataclass, replace
+from musician.reporting.run_at_work import is_conducted
 from musician.runtime.archiving import archive_finished, finish_drop
 from musician.runtime.conductor.conductor_lock import hold_conductor_lock
 from musician.runtime.in_force import settings_file_text
+from musician.runtime.owners import is_about_to_play
+from musician.runtime.program import reader_in
 from musician.runtime.takeover import free
 from musician.runtime.world import WORLD, World
 from musician.service.documents import keep_instructions, latest_document
@@ -35,6 +49,8 @@ from musician.trees.root import Root, choose_temp, exclude_private, keep_from_cl
 from musician.trees.shared_config import trust_what_is_there
 
 _DIGEST_LENGTH = 8
+_AMENDING = "amending"
+"""The lock of who changes a plan, beside a run or without one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +67,8 @@ class Amendment:
     changed: tuple[str, ...]
     too_late: tuple[str, ...]
     withdrawn: tuple[str, ...]
+    kept: tuple[str, ...] = ()
+    """Changed tasks that a session plays beside the run: they stay as they were, in what is locked now."""
 
 
 def lock_plan_file(root: Root, store: Store, path: Path, settings: Settings, world: World = WORLD) -> Plan:
@@ -103,16 +121,24 @@ def amend_plan_file(
     """Take up a changed plan, keeping what is done.
 
     New tasks are opened, changed ones get their new instructions, and tasks that are gone from the plan are
-    withdrawn, which requires that nobody plays them (:class:`StillPlayed`). :class:`UnknownPlan`
-    if it was never locked; :class:`ConductorRunning` while a conductor is at work: it would go on with the older one.
+    withdrawn, which requires that nobody plays them (:class:`StillPlayed`). :class:`UnknownPlan` if it was never
+    locked.
+
+    While a run is at work it takes the plan up, and what a session plays is not touched: such a task is locked as it
+    was, with all the rest, and :class:`StillPlayed` is raised where that cannot be, as with an overview that changed.
     """
     plan = load_plan(path, root=root.path)
-    if service.plan_row(store, plan.plan_id) is None:
+    locked = service.plan_row(store, plan.plan_id)
+    if locked is None:
         raise UnknownPlan(plan_id=plan.plan_id)
     check_ids(store, plan)
-    task_files = _render(plan)
-    with hold_conductor_lock(root, world.machine.new_id("amend"), world.machine):
-        amendment = _amendment(store, plan, task_files)
+    with _alone(root, store, settings, world) as is_beside_run:
+        kept: tuple[str, ...] = ()
+        if is_beside_run:
+            plan, kept = _without_what_is_played(root, store, plan, locked)
+        task_files = _render(plan)
+        amendment = replace(_amendment(store, plan, task_files), kept=kept)
+        epochs = {row.task_id: row.claim_epoch for row in service.tasks_of(store, plan.plan_id)}
         for task_id in amendment.withdrawn:
             free(root, store, task_id, settings, why="withdrawn from the plan", world=world)
         _write(root, task_files)
@@ -124,9 +150,56 @@ def amend_plan_file(
             withdrawn=amendment.withdrawn,
             retry_limit=settings.limits.error_retries,
             settings=settings_file_text(root),
+            as_seen={task_id: epochs[task_id] for task_id in amendment.changed if is_beside_run},
         )
         keep_instructions(store, task_files)
     return amendment
+
+
+@contextmanager
+def _alone(root: Root, store: Store, settings: Settings, world: World) -> Iterator[bool]:
+    """While nobody else changes a plan: with the conductor's lock, or beside the run that has it; which of them."""
+    session_id = world.machine.new_id("amend")
+    mine = world.machine.hold(lock_path(root.locks_dir, _AMENDING), session_id=session_id)
+    if isinstance(mine, HeldBy):
+        raise ConductorRunning(session_id=mine.session_id or "", detail="a plan is being amended already")
+    with mine:
+        try:
+            conducting = hold_conductor_lock(root, session_id, world.machine)
+        except ConductorRunning:
+            if not is_conducted(root, store, settings):
+                raise
+            yield True
+        else:
+            with conducting:
+                yield False
+
+
+def _without_what_is_played(
+    root: Root, store: Store, plan: Plan, locked: PlanRow
+) -> tuple[Plan, tuple[str, ...]]:
+    """Return the plan with what a session plays as it is locked, and these tasks."""
+    touched = _touched(root, store, plan)
+    if not touched:
+        return plan, ()
+    text = with_tasks_of(plan.text, locked.text, touched)
+    spliced = parse_plan(text, path=plan.path, read_file=reader_in(root))
+    for task_id, session_id in _touched(root, store, spliced).items():
+        raise StillPlayed(task_id=task_id, session_id=session_id)
+    return spliced, tuple(touched)
+
+
+def _touched(root: Root, store: Store, plan: Plan) -> dict[str, str]:
+    """Return the tasks that a plan changes or leaves out and that a session plays; and the session."""
+    amendment = _amendment(store, plan, _render(plan))
+    rows = {row.task_id: row for row in service.tasks_of(store, plan.plan_id)}
+    ids = (*amendment.changed, *amendment.withdrawn)
+    return {
+        task_id: rows[task_id].session_id or "a new one"
+        for task_id in ids
+        if (rows[task_id].session_id is not None and rows[task_id].state in ACTIVE)
+        or is_about_to_play(root, task_id)
+    }
 
 
 def check_ids(store: Store, plan: Plan) -> None:
@@ -198,42 +271,6 @@ def _amendment(store: Store, plan: Plan, task_files: dict[str, tuple[str, str]])
         back=tuple(task_id for task_id in phases if task_id in before and before[task_id].is_withdrawn),
         withdrawn=tuple(row.task_id for row in gone if not row.is_over),
     )
-
-
-def add_task_file(root: Root, store: Store, task_id: str, path: Path, settings: Settings) -> str:
-    """Open a task that belongs to no plan, from its instruction file; return the file's path in the project."""
-    name, text = _read(root, path)
-    task = read_instructions(text, path=name, task_id=task_id)
-    service.open_task(
-        store,
-        task_id,
-        title=task.title,
-        instruction_path=name,
-        retry_limit=settings.limits.error_retries,
-    )
-    keep_instructions(store, {task_id: (name, text)})
-    return name
-
-
-def _read(root: Root, path: Path) -> tuple[str, str]:
-    """Return an instruction file's path in the project and its text; :class:`InvalidPlan` with one problem."""
-    place = path.resolve()
-    if not place.is_relative_to(root.path):
-        raise InvalidPlan(problems=(f"{path}:1: a file outside the project; expected one inside it",))
-    name = place.relative_to(root.path).as_posix()
-    try:
-        with place.open("rb") as file:
-            data = file.read(MAX_FILE_BYTES + 1)
-        if len(data) > MAX_FILE_BYTES:
-            raise InvalidPlan(
-                problems=(f"{name}:1: a file that is too large; expected at most {MAX_FILE_BYTES} bytes",)
-            )
-        return name, data.decode()
-    except OSError as error:
-        reason = (error.strerror or "an input/output error").lower()
-        raise InvalidPlan(problems=(f"{name}:1: {reason}; expected a Markdown file",)) from None
-    except UnicodeDecodeError:
-        raise InvalidPlan(problems=(f"{name}:1: a byte that is not UTF-8; expected UTF-8 text",)) from None
 
 
 def _render(plan: Plan) -> dict[str, tuple[str, str]]:

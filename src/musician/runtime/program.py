@@ -1,16 +1,20 @@
 """Reads a task's instruction file, and makes the program its musician plays."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from musician.plans.instructions import read_instructions
 from musician.plans.model import AgentPiece, Checkpoint, Plan, Step, TaskSpec
-from musician.plans.plan import load_plan
+from musician.plans.plan import ReadFile, load_plan, parse_plan
 from musician.protocol.errors import InvalidPlan
 from musician.protocol.musician.program import CheckpointItem, Play, Program
 from musician.protocol.rules.delegation import Extent
 from musician.store.rows import TaskRow
 from musician.trees.root import Root
 from musician.verification.select import commands_for
+
+_MOST_PLANS = 16
+"""Kept at a time, so that a look need not read them again."""
 
 
 def load_task_file(root: Root, task_id: str, path: str) -> TaskSpec:
@@ -64,6 +68,22 @@ def _lines(task: TaskSpec) -> Iterator[tuple[str, int]]:
         yield f"{kind} {item.number}", item.line
         for agent in item.agents if isinstance(item, Step) else ():
             yield f"step {item.number} agent {agent.number}", agent.line
+
+
+@lru_cache(maxsize=_MOST_PLANS)
+def locked_plan(root: Root, path: str, text: str, sha256: str) -> Plan:  # noqa: ARG001  # what is the same
+    """Return a plan as it was first read since it was locked like this."""
+    return parse_plan(text, path=path, read_file=reader_in(root))
+
+
+def reader_in(root: Root) -> ReadFile:
+    """Return what reads a plan's instruction files."""
+
+    def read_file(path: str) -> str | None:
+        place = root.path / path
+        return place.read_text(encoding="utf-8-sig") if place.is_file() else None
+
+    return read_file
 
 
 def programs_of(plan: Plan) -> dict[str, Program]:

@@ -102,7 +102,9 @@ else:
             "pausing": "go_on pause",
             "people": "ask_human judge_as_person open_asks resolve_asks retry_troubles",
             "permits": "grants_of note_refusal urgent_messages was_taken",
-            "plans": "amend_plan baseline_text keep_baseline lock_plan open_task plan_row settings_text",
+            "plans": (
+                "amend_plan baseline_text keep_baseline lock_plan locked_hash open_task plan_row settings_text"
+            ),
             "proposals": (
                 "accept_proposal find_proposal list_proposals merge_proposal open_proposals_of propose "
                 "reject_proposal unsubmitted_proposals"

@@ -56,17 +56,22 @@ def interrupt_conducting(store: Store, conducting: Conducting) -> None:
     _leave(store, conducting, State.EXIT_REQUESTED)
 
 
-def finish_conducting(store: Store, conducting: Conducting, plan_id: str) -> None:
-    """Everything of the plan is complete."""
-    _leave(store, conducting, State.COMPLETE, finished_plan=plan_id)
+def finish_conducting(store: Store, conducting: Conducting, plan_id: str) -> bool:
+    """Everything of the plan is complete. False if a task is open after all: then it leaves with work undone."""
+    return _leave(store, conducting, State.COMPLETE, finished_plan=plan_id)
 
 
-def _leave(store: Store, conducting: Conducting, state: State, *, finished_plan: str | None = None) -> None:
+def _leave(store: Store, conducting: Conducting, state: State, *, finished_plan: str | None = None) -> bool:
     with store.write() as tx:
+        is_finished = True
         if finished_plan is not None:
             tx.run(Plans.finish_plan, plan_id=finished_plan)
+            row = tx.one(Plans.plan, plan_id=finished_plan)
+            is_finished = row is None or row.finished_at is not None
+            state = state if is_finished else State.EXIT_REQUESTED
         tx.run(Tasks.conductor_move, state=state, **_named(conducting))
         tx.ring(CONDUCTOR)
+        return is_finished
 
 
 def _is_held(row: TaskRow, settings: Settings, *, other_is_alive: bool | None) -> bool:

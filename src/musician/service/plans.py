@@ -1,14 +1,15 @@
 """A plan's life in the database: locked once, amended with care (DESIGN 7)."""
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
 from musician.plans.model import Plan
-from musician.protocol.errors import PlanChanged, UnknownPlan
+from musician.protocol.errors import PlanChanged, StillPlayed, UnknownPlan
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.names import CONDUCTOR, check_task_id
 from musician.protocol.states import State
 from musician.protocol.transitions import Actor, Event, find
-from musician.service.rowwork import say
+from musician.service.rowwork import load_task, say
 from musician.service.takeover import reopen_in, withdraw_in
 from musician.store.port import Store, Tx
 from musician.store.queries.plans import Plans
@@ -61,14 +62,19 @@ def amend_plan(
     withdrawn: tuple[str, ...],
     retry_limit: int = 5,
     settings: str = "",
+    as_seen: Mapping[str, int] = MappingProxyType({}),
 ) -> None:
     """Take up a changed plan, keeping what is done.
 
     New tasks are opened; a task whose instructions changed gets a new instruction message, which supersedes the
     older (D4); one that had been withdrawn is opened again. ``withdrawn`` are tasks that are gone from the plan, and
-    that nobody may own.
+    that nobody may own. :class:`StillPlayed` of a task that was claimed since it was ``as_seen``, by its epoch.
     """
     with store.write() as tx:
+        for task_id, epoch in as_seen.items():
+            row = load_task(tx, task_id)
+            if row.claim_epoch != epoch:
+                raise StillPlayed(task_id=task_id, session_id=row.session_id or "")
         locked = tx.one(Plans.plan, plan_id=plan.plan_id)
         if locked is None:
             raise UnknownPlan(plan_id=plan.plan_id)
@@ -105,6 +111,12 @@ def open_task(store: Store, task_id: str, *, title: str, instruction_path: str, 
 def plan_row(store: Store, plan_id: str) -> PlanRow | None:
     with store.read() as tx:
         return tx.one(Plans.plan, plan_id=plan_id)
+
+
+def locked_hash(store: Store, plan_id: str) -> str | None:
+    """The hash of what is locked; None if nothing is."""
+    with store.read() as tx:
+        return tx.one(Plans.locked_hash, plan_id=plan_id)
 
 
 def settings_text(store: Store, *, plan_id: str | None = None, task_id: str | None = None) -> str | None:

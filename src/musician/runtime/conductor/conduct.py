@@ -32,7 +32,8 @@ from musician.runtime.conductor.merging import Merger
 from musician.runtime.conductor.performing import Performer
 from musician.runtime.conductor.plan_tests import PlanTest, try_all
 from musician.runtime.conductor.ticks import Ticks
-from musician.runtime.program import programs_of
+from musician.runtime.in_force import settings_of_plan
+from musician.runtime.program import locked_plan, programs_of
 from musician.runtime.tasks import raising_one
 from musician.runtime.world import WORLD, World
 from musician.service import Conducting
@@ -189,6 +190,7 @@ class _Run:
         self._forecaster = Forecaster(store, plan, self._trees)
         self._base: tuple[Baseline, ...] = ()
         self._base_tried = anyio.Event()
+        self._trying_base = anyio.Lock()
         self._trying = anyio.CancelScope()
         """What nobody who wants to stop waits for."""
         self._stopping = False
@@ -208,7 +210,7 @@ class _Run:
         )
         with self._store.listen() as self._ear:
             async with anyio.create_task_group() as group:
-                performer = Performer(
+                performer = self._performer = Performer(
                     root=self._root,
                     store=self._store,
                     plan=self._plan,
@@ -224,8 +226,12 @@ class _Run:
                 group.start_soon(self._heed_signals)
                 group.start_soon(self._try_the_base)
                 group.start_soon(self._forecaster.run)
-                ending = await self._loop(performer)
-                plan_tests = await self._try_plan_tests() if ending is Ending.COMPLETE else ()
+                self._group = group
+                while True:
+                    ending = await self._loop(performer)
+                    plan_tests = await self._try_plan_tests() if ending is Ending.COMPLETE else ()
+                    if ending is not Ending.COMPLETE or plan_tests is None or await self._is_still_whole():
+                        break
                 if plan_tests is None:
                     ending = Ending.INTERRUPTED
                 await performer.stop_all(self._stopped_by)
@@ -262,12 +268,44 @@ class _Run:
         with anyio.CancelScope(shield=True):
             await run_sync(self._on_complete, task_id)
 
+    async def _is_still_whole(self) -> bool:
+        """Whether nothing was added, or is to be played again, while the plan's tests ran."""
+        return Finish() in c.decide(await self._look())
+
+    async def _take_up(self) -> None:
+        """Go on with the plan as it was amended, if it was. Who plays a task of it is not concerned."""
+        if await run_sync(service.locked_hash, self._store, self._plan.plan_id) in (None, self._plan.sha256):
+            return
+        row = await run_sync(service.plan_row, self._store, self._plan.plan_id)
+        if row is None:
+            return
+        plan = await run_sync(locked_plan, self._root, row.path, row.text, row.sha256)
+        if plan.sha256 != row.sha256:  # an instruction file was changed once more since
+            raise PlanChanged(plan_id=row.plan_id, difference="")
+        kept = await run_sync(settings_of_plan, self._store, row.plan_id, self._settings)
+        trees = await run_sync(self._world.plan_trees, self._root, plan, row.base_commit)
+        self._plan, self._row, self._settings, self._trees = plan, row, kept, trees
+        self._programs = programs_of(plan)
+        self._gatherer = replace(self._gatherer, plan=plan, trees=trees, settings=kept)
+        performer = self._performer
+        performer.plan, performer.trees, performer.settings = plan, trees, kept
+        performer.merger = replace(performer.merger, plan=plan, trees=trees, settings=kept)
+        self._forecaster.take_up(plan)
+        self._base_tried = anyio.Event()
+        self._group.start_soon(self._try_the_base)
+
     async def _try_the_base(self) -> None:
         """Try the base in the background; whoever needs the result earlier waits for it."""
-        self._base = await self._try_all(self._row.base_commit)
-        for baseline in self._base:
-            self._on_base(baseline)
-        self._base_tried.set()
+        tried, told = self._base_tried, self._base
+        async with self._trying_base:
+            base = await self._try_all(self._row.base_commit)
+        if tried is not self._base_tried:
+            return  # the plan was amended meanwhile, which has it tried anew
+        self._base = base
+        for baseline in base:
+            if baseline not in told:
+                self._on_base(baseline)
+        tried.set()
         self.wake()
 
     async def _try_plan_tests(self) -> tuple[PlanTest, ...] | None:
@@ -293,6 +331,7 @@ class _Run:
         )
 
     async def _look(self) -> Orchestra:
+        await self._take_up()
         views = await run_sync(self._views.now)
         standings = standings_of(views, self._programs)
         self._on_look(standings)
@@ -332,7 +371,9 @@ class _Run:
             if moved is not None and moved.move is Move.FAILED:
                 return await self._interrupted(ending, moved)
             pruned = await run_sync(self._trees.prune)
-            await run_sync(service.finish_conducting, self._store, self._conducting, self._plan.plan_id)
+            finish = partial(service.finish_conducting, self._store, self._conducting, self._plan.plan_id)
+            if not await run_sync(finish):
+                ending = Ending.INTERRUPTED  # a task was added in the last moment
             rows = await run_sync(service.tasks_of, self._store, self._plan.plan_id)
             skipped = {row.task_id for row in rows if row.skipped is not None}
             unmerged = tuple(each for each in await run_sync(self._trees.without_work) if each not in skipped)

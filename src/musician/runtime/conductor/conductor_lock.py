@@ -1,7 +1,7 @@
 """The conductor's own lock: one process at a time decides about a repository's plans (D13).
 
-``musician run`` holds it to its end, ``musician plan amend`` while it changes a plan, so that a plan is never changed
-under the conductor that plays it.
+``musician run`` holds it to its end, and whoever changes a plan's place in its life meanwhile. Beside a run
+a plan is amended so that the conductor takes it up (``locking``).
 """
 
 from musician.processes.life_lock import HeldBy, LifeLock, lock_path

@@ -36,13 +36,18 @@ class Forecaster:
     """One run's. :meth:`run` goes on until it is cancelled, and then leaves no process behind."""
 
     def __init__(self, store: Store, plan: Plan, trees: PlanTrees) -> None:
-        self._store, self._plan, self._trees = store, plan, trees
-        self._isolated = [each.task_id for each in plan.tasks if each.isolation is Isolation.WORKTREE]
+        self._store, self._trees = store, trees
+        self.take_up(plan)
         self._looked = anyio.Event()
         self._begun: tuple[str, ...] = ()
         self._in_trial: frozenset[str] = frozenset()
         self._held: HeldBack = {}
         self._told: dict[str, Foreseen] | None = None
+
+    def take_up(self, plan: Plan) -> None:
+        """Look ahead of this plan's merges from now on: it was amended."""
+        self._plan = plan
+        self._isolated = [each.task_id for each in plan.tasks if each.isolation is Isolation.WORKTREE]
 
     def on_look(self, standings: Iterable[Standing], held: HeldBack) -> None:
         """Take up what the conductor sees; whatever came before and was not looked at yet is left out."""

@@ -30,6 +30,7 @@ class Plans:
     lock_plan = Command("plan_id path title sha256 text base_branch base_commit")
     amend_plan = Command("path title sha256 text plan_id")
     plan = Query(PlanRow, "plan_id")
+    locked_hash = Query(str, "plan_id")
     plans = Query(PlanRow)
     current_plans = Query(PlanRow)
     count_plans = Query(int)

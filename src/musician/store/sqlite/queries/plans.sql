@@ -12,6 +12,9 @@ WHERE plan_id = :plan_id;
 -- name: plan
 SELECT * FROM plans WHERE plan_id = :plan_id;
 
+-- name: locked_hash
+SELECT sha256 FROM plans WHERE plan_id = :plan_id;
+
 -- name: plans
 -- In the order in which their first tasks were opened.
 SELECT * FROM plans
@@ -31,7 +34,11 @@ ORDER BY (SELECT min((SELECT min(h.id) FROM history h WHERE h.task_id = t.task_i
 SELECT count(*) AS n FROM plans;
 
 -- name: finish_plan
-UPDATE plans SET finished_at = datetime('now') WHERE plan_id = :plan_id AND finished_at IS NULL;
+-- Unless one of its tasks has come to be open meanwhile.
+UPDATE plans SET finished_at = datetime('now')
+WHERE plan_id = :plan_id AND finished_at IS NULL
+  AND NOT EXISTS (SELECT 1 FROM orchestration_tasks t
+                  WHERE t.plan_id = :plan_id AND t.state <> 'complete' AND NOT /*SETTLED*/);
 
 -- name: reopen_plan
 -- One of its tasks is to be played after all.
