@@ -1,7 +1,13 @@
 """A complete plan whose branches are gone is run again, amended and played on (D32)."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
+import pytest
+
+from musician.testing.waiting import HANG_S
 from tests.plan_end.conftest import write_plan
 from tests.plan_end.test_cleaning import ours
 from tests.surroundings import Call, git
@@ -37,6 +43,23 @@ def test_a_plans_branch_that_was_moved_is_not_brought_back_without_a_word(house:
     assert "branch musician/first/_integration was moved by somebody else; it is back at" in said
     assert git(house, "rev-parse", said.split("is kept at ")[1].split()[0]).strip() == mine
     assert "was moved" not in call("run", path, expect=1).err
+
+
+def test_a_run_says_that_the_sandbox_it_would_like_is_not_to_be_had(
+    house: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """D36.6: in a line of the run, not in a journal alone."""
+    tools = house.parent / "tools"
+    tools.mkdir()
+    for folder in os.environ["PATH"].split(os.pathsep):
+        for each in Path(folder).glob("*"):
+            if each.name != "bwrap" and not (tools / each.name).is_symlink():
+                (tools / each.name).symlink_to(each)
+    monkeypatch.setenv("PATH", str(tools))
+    argv = [sys.executable, "-m", "musician", "run", write_plan(house, "first", keys="sandbox: auto\n")]
+    done = subprocess.run(argv, cwd=house, capture_output=True, text=True, timeout=HANG_S, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("there is no sandbox: bubblewrap is not installed") == 1
 
 
 def test_who_wants_to_look_first_keeps_trees_and_branches(house: Path, call: Call) -> None:

@@ -8,6 +8,8 @@ import anyio
 import pytest
 
 from musician import service
+from musician.agents import port
+from musician.plans.plan import load_plan
 from musician.protocol.claim import Claim
 from musician.protocol.errors import PriceUnknown
 from musician.protocol.journal import CEILING_REACHED, EntryKind
@@ -17,12 +19,16 @@ from musician.protocol.rules.ceilings import Amounts, Scope
 from musician.protocol.settings import Ceilings, Settings
 from musician.protocol.spending import Usage
 from musician.protocol.states import State
+from musician.runtime.conductor.consulting import Consultation, Spent
 from musician.runtime.fleet import claimable
 from musician.runtime.musician import engaged
+from musician.runtime.musician.meter import Meter
+from musician.runtime.plantrees import GitPlanTrees
 from musician.runtime.world import WORLD
 from musician.testing.scripted_agent import HANG, RECALL, WAIT, Script, ask, end, run, say, spend
+from musician.testing.waiting import HANG_S
 from musician.trees.root import find_root
-from tests.runtime.test_scripted import PLAN, TWO, WRITE, Theatre
+from tests.runtime.test_scripted import PLAN, TWO, WRITE, Played, Theatre
 
 if TYPE_CHECKING:
     from tests.runtime.conftest import Stage
@@ -213,6 +219,44 @@ def test_a_days_ceiling_is_waited_for_and_lifts_when_the_day_is_over(stage: "Sta
     assert ended.code == 0, ended.out
     assert not stage.view("task-01").asks
     assert stage.states() == {"task-01": "complete"}
+
+
+def test_an_agent_that_is_asked_is_stopped_at_a_ceiling_before_its_next_call(counted: Counted) -> None:
+    """CEIL-6: as a musician is; it was counted afterwards alone. What it used is the task's."""
+    stage, root = counted.stage, find_root(counted.stage.root)
+    script: Script = {"review": [say("hm"), spend(cost_usd=1.2), ask("Bash", command="touch asked"), WAIT]}
+    plan = load_plan(stage.plan, root=root.path)
+    payer = Claim(task_id="task-01", session_id="reviewer", epoch=1)
+    consultation = Consultation(
+        root=root,
+        trees=GitPlanTrees(root=root, plan=plan, base=stage.git("rev-parse", "HEAD")),
+        agent="shell",
+        meter=Meter(store=stage.store, claim=payer, ceilings=Ceilings(task_cost_usd=1.0)),
+        item="review",
+        world=Played(stage.hall / "script", script),
+    )
+    piece = port.Piece(
+        kind=port.PieceKind.REVIEW,
+        task_id="task-01",
+        item="review",
+        title="t",
+        prose="",
+        scripts=(),
+        time_limit_s=HANG_S,
+    )
+
+    async def hear(_: port.AgentEvent) -> None:
+        """What it says is of no interest."""
+
+    log = stage.hall / "review.jsonl"
+    with pytest.raises(Spent):
+        anyio.run(
+            partial(
+                consultation.ask, plan.task("task-01"), piece, hear, tree_id=None, files={}, env={}, log=log
+            )
+        )
+    assert counted.used().cost_usd == pytest.approx(1.2)
+    assert counted.used().time_s > 0
 
 
 def test_two_conductors_do_not_share_one_ceiling_twice(stage: "Stage") -> None:

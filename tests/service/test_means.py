@@ -8,6 +8,7 @@ from musician import service
 from musician.protocol.claim import Claim
 from musician.protocol.rules.ceilings import Account, Amounts, Scope
 from musician.protocol.spending import Usage
+from musician.reporting.asks import still_asked
 from musician.store.port import Store
 from tests.service.test_plan_verbs import lock, plan, task
 
@@ -84,6 +85,21 @@ def test_a_grant_counts_for_the_task_its_plan_and_the_day_and_settles_what_was_a
         ("task-02", "question"),
         ("task-03", "budget"),
     ]
+
+
+def test_a_word_grants_nothing_and_the_question_of_a_ceiling_stays(locked: Store) -> None:
+    """CEIL-17: or the task would be begun, ask again, and be begun with the next word. Whoever says it is told."""
+    for kind in ("budget", "question"):
+        service.ask_human(locked, "task-01", kind=kind, subject_id=2, text="it has used 5 tokens of 5")
+    service.send(locked, "task-01", "go on")
+    assert [ask.kind for ask in service.open_asks(locked)] == ["budget"]
+    said = still_asked(locked, "task-01")
+    assert 'musician send task-01 "go on" --more 2000000tokens' in said
+    service.grant_means(locked, "task-01", Amounts(tokens=9))
+    assert still_asked(locked, "task-01") == ""
+    service.ask_human(locked, "task-01", kind="budget", subject_id=2, text="it has used 14 tokens of 14")
+    service.withdraw(locked, "task-01", "not any more")
+    assert not service.open_asks(locked), "refused, by taking it out of the plan"
 
 
 def test_a_plan_that_is_archived_restored_or_dropped_does_not_give_the_day_back(

@@ -16,6 +16,7 @@ from musician.plans.tasks import without_script
 from musician.plans.warnings import warnings_of
 from musician.protocol.errors import BadField, InvalidPlan, NoRepository
 from musician.protocol.states import WAITING, State
+from musician.reporting.asks import still_asked
 from musician.reporting.comments import rounds_of, say_round
 from musician.reporting.conducting import news, quoted, say_agenda
 from musician.reporting.run_at_work import is_conducted
@@ -86,7 +87,8 @@ def comment(served: ServedSession, *, task: str, line: str, text: str) -> str:
 
 def send(served: ServedSession, *, task: str, text: str, urgent: str = "no") -> str:
     message_id = service.send(served.store, task, text, urgent=urgent == "yes")
-    return _then(served, f"{task}: message {message_id} sent")
+    said = f"{task}: message {message_id} sent"
+    return _then(served, "; ".join(filter(None, (said, still_asked(served.store, task)))))
 
 
 def stop(served: ServedSession, *, task: str, how: str, text: str = "") -> str:

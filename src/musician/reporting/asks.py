@@ -7,9 +7,11 @@ goes on.
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from musician import service
 from musician.processes.output import headline, one_line
 from musician.protocol.rules.ceilings import example_of
 from musician.protocol.values import dataclass
+from musician.store.port import Store
 from musician.store.rows import HumanRow
 
 
@@ -129,6 +131,14 @@ def answers_to(ask: HumanRow, *, plan_id: str) -> tuple[Answer, ...]:
         Answer(command=command.format(task=ask.task_id, plan=plan_id, more=more), effect=effect)
         for command, effect in ANSWERS.get(ask.kind, _OTHERWISE)
     )
+
+
+def still_asked(store: Store, task_id: str) -> str:
+    """Return what a word to a task has not answered, with the command that does; "" if nothing waits."""
+    ask = next((ask for ask in service.open_asks(store) if ask.task_id == task_id), None)
+    if ask is None:
+        return ""
+    return f"{task_id} still waits, {headline(ask.text)}: {next_command(ask, plan_id='')}"
 
 
 def next_command(ask: HumanRow, *, plan_id: str) -> str:

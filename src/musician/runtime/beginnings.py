@@ -10,7 +10,8 @@ from itertools import chain
 from pathlib import Path
 
 from musician import service
-from musician.plans.model import Isolation, Plan
+from musician.plans.model import Isolation, Plan, Sandboxing
+from musician.processes.sandbox import why_no_sandbox
 from musician.runtime.in_force import since_the_file_was_locked
 from musician.store.port import Store
 from musician.trees.base import untracked
@@ -38,9 +39,13 @@ _PASSED_BY = (
 
 def notes_at_the_start(root: Root, store: Store, plan: Plan) -> tuple[str, ...]:
     """Return the notes as whole sentences. Those about trees come once, before a task is claimed; changed
-    settings, and a plan's branch that was moved and is brought back, each time.
+    settings, a plan's branch that was moved and is brought back, and a wall that is missing, each time.
     """
-    changed = (*since_the_file_was_locked(root, store, plan.plan_id), *_brought_back(root, plan.plan_id))
+    changed = (
+        *since_the_file_was_locked(root, store, plan.plan_id),
+        *_brought_back(root, plan.plan_id),
+        *_without_wall(plan),
+    )
     views = service.everything(store, plan.plan_id)
     is_apart = any(task.isolation is Isolation.WORKTREE for task in plan.tasks)
     if not is_apart or any(view.sessions for view in views):
@@ -53,6 +58,15 @@ def _brought_back(root: Root, plan_id: str) -> tuple[str, ...]:
     """Say it here: the trees would be brought back without a word. A branch that is gone was cleaned away."""
     is_there = Git(root.path).commit_id(full_ref(integration_branch(plan_id))) is not None
     return put_right(root, plan_id, by_hand=True) if is_there else ()
+
+
+def _without_wall(plan: Plan) -> Iterator[str]:
+    why = why_no_sandbox() if any(task.sandbox is Sandboxing.AUTO for task in plan.tasks) else ""
+    if why:
+        yield (
+            f"there is no sandbox: {why}. What agents and tests start may write wherever you may;"
+            " `sandbox: required` in the plan refuses that"
+        )
 
 
 def _found_branches(root: Root, plan_id: str) -> Iterator[str]:

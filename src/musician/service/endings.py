@@ -21,6 +21,7 @@ from musician.service.rowwork import (
 )
 from musician.store.port import Store, Tx
 from musician.store.queries.history import History
+from musician.store.queries.plans import Plans
 from musician.store.queries.sessions import Sessions
 from musician.store.queries.tasks import Tasks
 from musician.store.queries.work import Work
@@ -104,6 +105,7 @@ def complete(
             Tasks.move_to_complete, report_path=report_path, from_state=row.state, **named(claim)
         )
         changed_one(row, changed)
+        tx.run(Plans.resolve_human, task_id=claim.task_id, resolution="it is complete")
         tx.ring(CONDUCTOR)
 
 

@@ -40,7 +40,7 @@ def send(
         if question_id != (question and question.id):
             raise StaleVerdict(task_id=task_id, judged=question_id, latest=question and question.id)
         kind = MessageType.EMERGENCY if urgent else MessageType.NOTE
-        tx.run(Plans.resolve_human, task_id=task_id, resolution=f"answered: {text}"[:500])
+        tx.run(Plans.resolve_answered, task_id=task_id, resolution=f"answered: {text}"[:500])
         message_id = say(tx, task_id, CONDUCTOR, kind, text + worded_grants(grants, revokes))
         for act in grants:
             tx.run(Permits.grant_act, task_id=task_id, act=act, message_id=message_id)

@@ -97,7 +97,7 @@ def reopen_in(tx: Tx, row: TaskRow, text: str) -> int:
     """:func:`reopen` within a transaction of the caller's."""
     find(row.state, Event.REOPEN, task_id=row.task_id, actor=Actor.CONDUCTOR)
     message_id = say(tx, row.task_id, CONDUCTOR, MessageType.HANDOFF, text)
-    tx.run(Plans.resolve_human, task_id=row.task_id, resolution=f"opened again: {text}"[:500])
+    tx.run(Plans.resolve_answered, task_id=row.task_id, resolution=f"opened again: {text}"[:500])
     move_by_conductor(tx, row, Event.REOPEN)
     return message_id
 

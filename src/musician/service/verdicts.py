@@ -92,7 +92,7 @@ def judge_in(
         write_entries(tx, conductor, (Entry(kind=EntryKind.NOTE, text=JUDGED_BY_PERSON),))
         send_drafts(tx, drafts, message_id, first)
     if any(ask.resolved_at is None for ask in asks):
-        tx.run(Plans.resolve_human, task_id=task_id, resolution=f"{verdict}: {text}"[:500])
+        tx.run(Plans.resolve_answered, task_id=task_id, resolution=f"{verdict}: {text}"[:500])
     move_by_conductor(tx, row, verdict_event(verdict))
     return message_id
 
@@ -117,7 +117,7 @@ def request_exit(store: Store, task_id: str, text: str, *, urgent: bool, hold: b
         if hold:
             tx.run(Plans.ask_human, task_id=task_id, kind="stopped", subject_id=message_id, text=text)
         else:
-            tx.run(Plans.resolve_human, task_id=task_id, resolution=f"handed off: {text}"[:500])
+            tx.run(Plans.resolve_answered, task_id=task_id, resolution=f"handed off: {text}"[:500])
         move_by_conductor(tx, row, Event.REQUEST_EXIT)
         return message_id
 

@@ -165,6 +165,14 @@ def test_what_is_no_amount_is_refused_with_how_to_write_one(text: str) -> None:
         read_amounts([text])
 
 
+@pytest.mark.parametrize("text", ["0.5tokens", "1.25turns"])
+def test_half_a_token_is_refused_and_not_granted_as_none(text: str) -> None:
+    """CEIL-17."""
+    with pytest.raises(BadField, match="counted whole"):
+        read_amounts([text])
+    assert read_amounts(["2.0turns", "0.5s"]) == Amounts(turns=2, time_s=0.5)
+
+
 @pytest.mark.parametrize("number", range(1, 13))
 def test_every_ceiling_has_an_example_of_a_grant_that_helps(number: int) -> None:
     scope, measure = NUMBERED[number - 1]

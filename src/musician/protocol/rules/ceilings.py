@@ -98,6 +98,7 @@ def say_amount(measure: Measure, amount: float) -> str:
 
 
 _UNITS = {"usd": Measure.COST, "tokens": Measure.TOKENS, "turns": Measure.TURNS, "s": Measure.TIME}
+_WHOLE = frozenset({Measure.TOKENS, Measure.TURNS})
 _EXAMPLES = dict(zip(Measure, ("5usd", "2000000tokens", "50turns", "3600s"), strict=True))
 _WRITTEN = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,6})?) ?([a-z]+)")
 
@@ -116,6 +117,10 @@ def read_amounts(texts: Iterable[str]) -> Amounts:
         if written is None or measure is None or float(written[1]) <= 0:
             reason = f"write an amount as {', '.join(_EXAMPLES.values())}"
             raise BadField(field="more", value=text, reason=reason)
+        if measure in _WHOLE and not float(written[1]).is_integer():
+            raise BadField(
+                field="more", value=text, reason=f"{measure} are counted whole: write {_EXAMPLES[measure]}"
+            )
         found[measure] += float(written[1])
     return Amounts(
         cost_usd=found[Measure.COST],

@@ -6,7 +6,8 @@ take the shell agent's place.
 """
 
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 
@@ -24,28 +25,33 @@ from musician.protocol.errors import MusicianError
 from musician.protocol.musician.inputs import PieceEnding
 from musician.protocol.spending import Usage
 from musician.protocol.values import dataclass
+from musician.runtime.musician.meter import Meter
 from musician.runtime.permission import refusal_in
 from musician.runtime.plantrees import PlanTrees
+from musician.runtime.tasks import raising_one
 from musician.runtime.verifying import nobody_records, python_environment
 from musician.runtime.world import World
 from musician.trees.root import Root
 
 REVIEWER = "reviewer"
 """Whose session it is, where one is named."""
-Bill = Callable[[Usage], Awaitable[None]]
-"""What the session has used is written down."""
 
 _MOST_TROUBLE_CHARS = 500
 
 
+class Spent(Exception):  # it is no fault
+    """A ceiling was reached, and the session was stopped before it had come to an opinion."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Consultation:
-    """Where a session is asked, and by whose leave."""
+    """Where a session is asked, and by whose leave. What it uses is the task's, as ``item``."""
 
     root: Root
     trees: PlanTrees
     agent: str
-    bill: Bill
+    meter: Meter
+    item: str
     world: World
 
     async def ask(
@@ -61,13 +67,14 @@ class Consultation:
     ) -> str:
         """Have it play ``piece``; "" if that came to its end, otherwise what kept it from it.
 
+        :class:`Spent` if that was a ceiling.
         ``files`` are what it reads besides the tree: a file's name and text, by the variable that says where it is.
         """
         try:
             folder = await run_sync(partial(ScratchFolder, "review"))
             try:
                 place = Path(folder.name).resolve()
-                tree = place / "tree"
+                tree, stopped = place / "tree", anyio.Event()
                 base = await run_sync(partial(self.trees.lay_out, task.task_id, tree_id, at=tree))
                 found = await run_sync(partial(_write, place, files))
                 stage = port.Stage(
@@ -81,33 +88,62 @@ class Consultation:
                         **python_environment(),
                     },
                     on_process=nobody_records,
-                    may=partial(_may, self.root, tree),
+                    may=partial(self._may, tree, stopped),
+                    is_metered=self.meter.is_needed,
                 )
                 with (
                     Transcript(log, Redactor({**os.environ, **stage.env})) as transcript,
                     self.world.sandboxed(self.root, task, stage.tree),
                 ):
-                    async with self.world.agent(self.agent).open(stage) as session:
-                        ended = await session.play(piece, kept(transcript, piece, partial(self._hear, tell)))
+                    async with (
+                        self.world.agent(self.agent).open(stage) as session,
+                        stopping(session, stopped) as halt,
+                    ):
+                        hear = kept(transcript, piece, partial(self._hear, tell, halt))
+                        async with self.meter.running(halt):
+                            ended = await session.play(piece, hear)
                     transcript.write(Kind.ENDED, **plain(ended))
             finally:
                 with anyio.CancelScope(shield=True):
                     await run_sync(folder.cleanup)
         except (MusicianError, OSError) as error:
             return one_line(str(error), _MOST_TROUBLE_CHARS)
+        if ended.ending is not PieceEnding.DONE and self.meter.reached is not None:
+            raise Spent
         return "" if ended.ending is PieceEnding.DONE else ended.detail or ended.ending
 
-    async def _hear(self, tell: port.Tell, event: port.AgentEvent) -> None:
-        if isinstance(event, Usage):
-            await self.bill(event)
-        else:
+    async def _hear(self, tell: port.Tell, halt: Callable[[], None], event: port.AgentEvent) -> None:
+        if not isinstance(event, Usage):
             await tell(event)
+            return
+        await self.meter.used(self.item, event)
+        if await self.meter.look():
+            halt()
+
+    async def _may(self, tree: Path, stopped: anyio.Event, call: port.ToolCall) -> str:
+        """It may what a musician may, in a tree that is thrown away."""
+        if self.meter.reached is not None:  # were it answered before it is stopped, its model would go on
+            await stopped.wait()
+            return self.meter.reached.text
+        refusal = await run_sync(partial(refusal_in, self.root, tree, call, session=REVIEWER))
+        return "" if refusal is None else str(refusal)
 
 
-async def _may(root: Root, tree: Path, call: port.ToolCall) -> str:
-    """It may what a musician may, in a tree that is thrown away."""
-    refusal = await run_sync(partial(refusal_in, root, tree, call, session=REVIEWER))
-    return "" if refusal is None else str(refusal)
+@asynccontextmanager
+async def stopping(session: port.AgentSession, stopped: anyio.Event) -> AsyncIterator[Callable[[], None]]:
+    """Yield what stops the session's piece; ``stopped`` is set once the session was told."""
+
+    async def stop() -> None:
+        await session.interrupt()
+        stopped.set()
+
+    def halt() -> None:
+        group.start_soon(stop)
+
+    with raising_one():
+        async with anyio.create_task_group() as group:
+            yield halt
+            group.cancel_scope.cancel()
 
 
 def _write(place: Path, files: Mapping[str, tuple[str, str]]) -> dict[str, str]:

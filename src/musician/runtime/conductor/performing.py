@@ -2,6 +2,7 @@
 
 import signal
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -17,14 +18,14 @@ from musician.protocol.conductor.orchestra import is_merge_trouble
 from musician.protocol.errors import ConductorError, MusicianError, SessionError, StaleVerdict
 from musician.protocol.rules.review import Evidence, Verification
 from musician.protocol.settings import Settings
-from musician.protocol.spending import Usage
 from musician.protocol.states import State
 from musician.protocol.values import dataclass
 from musician.runtime.conductor.answering import ask_answerer
-from musician.runtime.conductor.consulting import REVIEWER, Consultation
+from musician.runtime.conductor.consulting import REVIEWER, Consultation, Spent
 from musician.runtime.conductor.facts import Memory, submitted_commit
 from musician.runtime.conductor.merging import Merger
 from musician.runtime.conductor.reviewing import ask_reviewer
+from musician.runtime.musician.meter import Meter
 from musician.runtime.owners import last_epoch, lives
 from musician.runtime.plantrees import PlanTrees
 from musician.runtime.resuming.resumption import checkpoint_number
@@ -205,15 +206,17 @@ class Performer:
         task = self.plan.task(act.task_id)
         view = await run_sync(partial(service.task_view, self.store, act.task_id))
         consultation = self._consultation(task, view, f"review of message {act.message_id}")
-        opinion = await ask_reviewer(consultation, task, view, act.message_id, settings=self.settings)
-        await run_sync(partial(service.keep_opinion, self.store, act.task_id, act.message_id, opinion))
+        with suppress(Spent):  # the next look asks a person for more, or waits; then it is asked anew
+            opinion = await ask_reviewer(consultation, task, view, act.message_id, settings=self.settings)
+            await run_sync(partial(service.keep_opinion, self.store, act.task_id, act.message_id, opinion))
 
     async def _ask_answerer(self, act: acts.AskAnswerer) -> None:
         task = self.plan.task(act.task_id)
         view = await run_sync(partial(service.task_view, self.store, act.task_id))
         consultation = self._consultation(task, view, f"answer to message {act.message_id}")
-        opinion = await ask_answerer(consultation, task, view, act, settings=self.settings)
-        await run_sync(partial(service.keep_opinion, self.store, act.task_id, act.message_id, opinion))
+        with suppress(Spent):
+            opinion = await ask_answerer(consultation, task, view, act, settings=self.settings)
+            await run_sync(partial(service.keep_opinion, self.store, act.task_id, act.message_id, opinion))
 
     def _consultation(self, task: TaskSpec, view: TaskView, item: str) -> Consultation:
         payer = Claim(task_id=task.task_id, session_id=REVIEWER, epoch=last_epoch(view))
@@ -221,12 +224,10 @@ class Performer:
             root=self.root,
             trees=self.trees,
             agent=self.agent or task.agent,
-            bill=partial(self._record_usage, payer, item),
+            meter=Meter(store=self.store, claim=payer, ceilings=self.settings.ceilings),
+            item=item,
             world=self.world,
         )
-
-    async def _record_usage(self, payer: Claim, item: str, usage: Usage) -> None:
-        await run_sync(partial(service.record_usage, self.store, payer, item, usage))
 
     async def _verify_fully(self, act: acts.VerifyFully) -> None:
         """Verify everything up to the submitted checkpoint in the conductor's own process (D18)."""

@@ -49,6 +49,7 @@ class Plans:
     settle_budgets = Command("resolution plan_id")
     needs_human = Query(HumanRow)
     needs_human_of_task = Query(HumanRow, "task_id")
+    resolve_answered = Command("resolution task_id")
     resolve_human = Command("resolution task_id")
     keep_settings = Command("plan_id text")
     settings_of_plan = Query(str, "plan_id")

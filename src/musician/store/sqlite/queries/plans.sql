@@ -109,6 +109,11 @@ SELECT * FROM needs_human WHERE resolved_at IS NULL ORDER BY id;
 -- name: needs_human_of_task
 SELECT * FROM needs_human WHERE task_id = :task_id ORDER BY id;
 
+-- name: resolve_answered
+-- What a word or a verdict answers. A ceiling is not: nothing is granted by it, and the question would come again.
+UPDATE needs_human SET resolved_at = datetime('now'), resolution = :resolution
+WHERE task_id = :task_id AND resolved_at IS NULL AND kind <> 'budget';
+
 -- name: resolve_human
 UPDATE needs_human SET resolved_at = datetime('now'), resolution = :resolution
 WHERE task_id = :task_id AND resolved_at IS NULL;
