@@ -313,7 +313,7 @@ def test_a_whole_review_by_keyboard_while_a_run_goes_on(
         page.close()
 
 
-PAGES = ("/", "/timeline", "/tasks/task-01", "/tasks/task-01/log", "/tasks/task-01/review")
+PAGES = ("/", "/timeline", "/plans", "/tasks/task-01", "/tasks/task-01/log", "/tasks/task-01/review")
 
 
 def test_every_page_fits_a_phone(submitted: Path, command: tuple[str, ...], browser: BrowserContext) -> None:

@@ -7,9 +7,9 @@ from musician.cli.context import App
 from musician.cli.options import command
 from musician.cli.render import fields, pairs, show, show_text, table
 from musician.protocol.errors import UnknownPlan
-from musician.protocol.states import State
+from musician.reporting.plan_list import list_plans as plans_there_are
+from musician.reporting.plan_list import listed, put_away
 from musician.runtime.archiving import archive_plan, drop_plan, restore_plan
-from musician.store.rows import ArchiveRow, PlanRow
 
 _name_argument = click.argument("plan_id", metavar="NAME")
 
@@ -18,11 +18,8 @@ _name_argument = click.argument("plan_id", metavar="NAME")
 @click.pass_obj
 def list_plans(app: App) -> None:
     """Show every plan there is, and every one that is archived."""
-    found = [
-        *map(_archived, service.archives(app.store)),
-        *(_open(app, row) for row in service.all_plans(app.store)),
-    ]
-    show(app, {"plans": found})
+    found = plans_there_are(app.store)
+    show(app, {"plans": [fields(each) for each in found]})
     if app.json:
         return
     if not found:
@@ -30,11 +27,11 @@ def list_plans(app: App) -> None:
         return
     rows = [
         (
-            each["plan_id"],
-            each["state"],
-            f"{each['completed']} of {each['tasks']}",
-            each["ended_at"],
-            each["title"],
+            each.plan_id,
+            each.state,
+            f"{each.completed} of {each.tasks}",
+            each.ended_at,
+            each.title,
         )
         for each in found
     ]
@@ -51,7 +48,7 @@ def show_plan(app: App, plan_id: str) -> None:
     if row is None:
         raise UnknownPlan(plan_id=plan_id)
     away = service.archived(app.store, plan_id)
-    document = _open(app, row) if away is None else _archived(away)
+    document = fields(listed(app.store, row) if away is None else put_away(away))
     tasks = service.tasks_of(app.shown, plan_id)
     show(app, {**document, "tasks": [fields(task) for task in tasks], "text": row.text})
     if app.json:
@@ -78,7 +75,7 @@ def archive(app: App, plan_id: str, reason: str | None) -> None:
     A complete plan is archived by itself when the next one is locked. Branches and working trees stay as they are.
     """
     made = archive_plan(app.root, app.store, plan_id, app.settings, abandoned=reason)
-    show(app, _archived(made), f"{plan_id} is archived; look at it with: musician plan show {plan_id}")
+    show(app, fields(put_away(made)), f"{plan_id} is archived; look at it with: musician plan show {plan_id}")
 
 
 @command("restore")
@@ -111,30 +108,3 @@ def drop(app: App, plan_id: str, yes: bool) -> None:
     show(app, {"plan_id": plan_id, "dropped": True, "left": list(left)}, f"{plan_id} is dropped")
     if left:
         show_text(app, f"still there, until musician clean: {', '.join(left)}")
-
-
-def _open(app: App, row: PlanRow) -> dict[str, object]:
-    tasks = service.tasks_of(app.store, row.plan_id)
-    return {
-        "plan_id": row.plan_id,
-        "title": row.title,
-        "state": "open" if row.finished_at is None else "complete",
-        "tasks": len(tasks),
-        "completed": sum(task.state is State.COMPLETE for task in tasks),
-        "locked_at": row.locked_at,
-        "ended_at": row.finished_at,
-        "abandoned": None,
-    }
-
-
-def _archived(row: ArchiveRow) -> dict[str, object]:
-    return {
-        "plan_id": row.plan_id,
-        "title": row.title,
-        "state": "archived" if row.abandoned is None else "abandoned",
-        "tasks": row.tasks,
-        "completed": row.completed,
-        "locked_at": row.locked_at,
-        "ended_at": row.finished_at or row.archived_at,
-        "abandoned": row.abandoned,
-    }

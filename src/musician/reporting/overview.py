@@ -15,7 +15,7 @@ from musician.protocol.values import dataclass, replace
 from musician.reporting.ahead import Met, met_ahead, met_by
 from musician.reporting.needs_me import Need, needs_in, standings_in
 from musician.reporting.standing import Standing
-from musician.service import TaskView
+from musician.service import Glance, TaskView
 from musician.store.port import Store
 from musician.store.rows import PlanRow, TaskRow
 
@@ -100,6 +100,21 @@ def overview_of(store: Store, *, is_conducted: bool, owner_of: OwnerOf) -> Overv
             return _resting_line(row)
         return _line(standing, is_wanted=is_wanted, owner_of=owner_of)
 
+    return _overview(seen, line, is_conducted=is_conducted, needs=needs)
+
+
+def archived_overview(store: Store) -> Overview:
+    """Return the overview of an archived plan's database: nothing is at work in it, or asked."""
+    return _overview(service.glance_at(store), _resting_line)
+
+
+def _overview(
+    seen: Glance,
+    line: Callable[[TaskRow], TaskLine],
+    *,
+    is_conducted: bool = False,
+    needs: tuple[Need, ...] = (),
+) -> Overview:
     lines = [
         PlanLines(plan=plan, tasks=tuple(map(line, seen.rows[None if plan is None else plan.plan_id])))
         for plan in (*seen.plans, None)
@@ -158,9 +173,9 @@ def _resting(row: TaskRow) -> Lane:
     match row.state:
         case State.COMPLETE:
             return Lane.DONE
-        case State.EXITED:
-            return Lane.STANDS_STILL
-    return Lane.LATER
+        case State.WATCHING:
+            return Lane.LATER
+    return Lane.STANDS_STILL
 
 
 def doing(standing: Standing) -> str:

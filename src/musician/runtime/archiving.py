@@ -10,13 +10,16 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from musician import service
+from musician.project import Project
 from musician.protocol.errors import ConductorRunning, PlanStands, UnknownPlan
 from musician.protocol.settings import Settings
+from musician.protocol.values import dataclass
 from musician.reporting.run_at_work import is_conducted
 from musician.runtime.conductor.conductor_lock import hold_conductor_lock
 from musician.runtime.takeover import free
 from musician.runtime.task_files import TaskFiles
 from musician.runtime.world import WORLD, World
+from musician.store.opening import open_store
 from musician.store.port import Store
 from musician.store.rows import ArchiveRow
 from musician.trees.branches import branches_of
@@ -139,6 +142,26 @@ def archived_database(root: Root, store: Store, plan_id: str) -> Path:
     if service.archived(store, plan_id) is None:
         raise UnknownPlan(plan_id=plan_id)
     return _database(store, root.archive_of(plan_id))
+
+
+class ArchivedProject(Project):
+    """An archived plan as a project of its own, to look at; :class:`UnknownPlan` if it is none. To be closed."""
+
+    def __init__(self, project: Project, plan_id: str) -> None:
+        super().__init__(project.folder)
+        self._root = _Away(path=project.root.path, plan_id=plan_id)
+        self._store = open_store(archived_database(project.root, project.store, plan_id), named=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Away(Root):
+    """Where an archived plan's logs are."""
+
+    plan_id: str
+
+    @property
+    def logs_dir(self) -> Path:
+        return self.archive_of(self.plan_id) / "logs"
 
 
 def _database(store: Store, away: Path) -> Path:

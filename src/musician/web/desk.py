@@ -1,9 +1,11 @@
 """What every page needs: the project, its database, the look that all pages of one moment share, and the templates."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from functools import lru_cache, partial
 from threading import RLock
 from typing import Any
+from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
@@ -15,8 +17,9 @@ from musician.processes.machine import MACHINE
 from musician.processes.output import headline, one_line, printable
 from musician.project import Project
 from musician.reporting.ahead import say_ahead
-from musician.reporting.overview import Lane, Overview
+from musician.reporting.overview import Lane, Overview, archived_overview
 from musician.reporting.transcript_lines import TaskLog
+from musician.runtime.archiving import ArchivedProject
 from musician.runtime.overseeing import branch_of, check_database, look
 from musician.web.drawing import progress_of
 from musician.web.guard import form_token
@@ -32,9 +35,13 @@ _MOST_KEPT = 100
 
 
 class Desk:
-    """One server's pages."""
+    """One server's pages; or those of an archived plan, which hang below an address of their own."""
 
-    def __init__(self, project: Project, *, read_only: bool) -> None:
+    def __init__(
+        self, project: Project, *, read_only: bool, live: "Desk | None" = None, plan: str | None = None
+    ) -> None:
+        self.live, self.plan = live or self, plan
+        self.base = "" if plan is None else f"/plans/{quote(plan, safe='')}"
         self.project, self.read_only = project, read_only
         self.store, self.root, self.settings = project.store, project.root, project.settings
         self.news = News(self.store)
@@ -51,8 +58,21 @@ class Desk:
         with self._lock:
             self._forget_the_past()
             if self._overview is None:
-                self._overview = look(self.project, MACHINE)
+                self._overview = (
+                    archived_overview(self.store) if self.is_away else look(self.project, MACHINE)
+                )
             return self._overview
+
+    @contextmanager
+    def archive(self, plan_id: str) -> Iterator["Desk"]:
+        """Open the desk of an archived plan for one page; :class:`UnknownPlan`. Only to look at. Blocks."""
+        check_database(self.store)
+        with closing(ArchivedProject(self.project, plan_id)) as project:
+            yield Desk(project, read_only=True, live=self, plan=plan_id)
+
+    @property
+    def is_away(self) -> bool:
+        return self.plan is not None
 
     def kept(self, request: Request, render: Callable[[Request], HTMLResponse]) -> HTMLResponse:
         """Answer with a page that is made of nothing but the database: in one moment it is rendered once. Blocks.
@@ -78,7 +98,10 @@ class Desk:
     def page(self, request: Request, template: str, *, status: int = 200, **about: Any) -> HTMLResponse:
         """Render a whole page. Everything in it is escaped by the template."""
         shared = {
-            "look": self.overview(),
+            "look": self.live.overview(),
+            "shown": self.overview(),
+            "base": self.base,
+            "plan": self.plan,
             "project": self.root.path.name,
             "branch": branch_of(self.root),
             "form_token": form_token(request.scope),

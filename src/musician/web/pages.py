@@ -17,6 +17,7 @@ from musician.reporting.asks import answers_to
 from musician.reporting.comments import Said, places_of, rounds_of, said_beside, since
 from musician.reporting.diff_view import file_view
 from musician.reporting.needs_me import needs_of
+from musician.reporting.plan_list import list_plans
 from musician.reporting.spending import say_usage
 from musician.reporting.standing import Standing
 from musician.reporting.timeline import happenings
@@ -28,13 +29,26 @@ from musician.web import drawing
 from musician.web.desk import MOST_LOG_LINES, Desk
 from musician.web.news import seen_before
 
+_ARCHIVE = "musician.archive"
+"""The key in a request's scope of the desk that answers it instead."""
 MOST_SHOWN = 200
 """Of the newest messages and happenings on a page; the others are counted."""
 
 
 def desk_of(request: Request) -> Desk:
-    desk: Desk = request.app.state.desk
+    desk: Desk = request.scope.get(_ARCHIVE) or request.app.state.desk
     return desk
+
+
+def of_an_archive(render: Callable[[Request], Response]) -> Callable[[Request], Response]:
+    """The same page of the archived plan in the address."""
+
+    @wraps(render)
+    def page(request: Request) -> Response:
+        with desk_of(request).archive(request.path_params["plan_id"]) as request.scope[_ARCHIVE]:
+            return render(request)
+
+    return page
 
 
 def of_this_moment(render: Callable[[Request], HTMLResponse]) -> Callable[[Request], HTMLResponse]:
@@ -50,6 +64,12 @@ def of_this_moment(render: Callable[[Request], HTMLResponse]) -> Callable[[Reque
 @of_this_moment
 def home(request: Request) -> HTMLResponse:
     return desk_of(request).page(request, "home.html")
+
+
+@of_this_moment
+def plans(request: Request) -> HTMLResponse:
+    desk = desk_of(request)
+    return desk.page(request, "plans.html", plans=list_plans(desk.store))
 
 
 @of_this_moment
@@ -72,7 +92,7 @@ def task(request: Request) -> HTMLResponse:
         "task.html",
         standing=standing,
         view=view,
-        needs=tuple(needs),
+        needs=() if desk.is_away else tuple(needs),
         anomalies=[say_anomaly(found) for found in standing.anomalies],
         used=say_usage(view.usage),
         messages=messages[-MOST_SHOWN:],
@@ -105,6 +125,7 @@ def review(request: Request) -> HTMLResponse:
     evidence = view.verifications[-1] if view.verifications else None
     deviations, findings = service.open_rows(view.journal)
     submission = submission_of(desk.store, standing)
+    asks = () if desk.is_away else standing.waiting
     return desk.page(
         request,
         "review.html",
@@ -122,7 +143,7 @@ def review(request: Request) -> HTMLResponse:
         since_review=since_review,
         can_look_since=view.judged_commit is not None,
         verdicts=frozenset(view.open_verdicts),
-        asks=[(ask, answers_to(ask, plan_id=view.row.plan_id or NO_PLAN)) for ask in standing.waiting],
+        asks=[(ask, answers_to(ask, plan_id=view.row.plan_id or NO_PLAN)) for ask in asks],
     )
 
 

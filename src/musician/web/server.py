@@ -13,11 +13,13 @@ from typing import Any
 import anyio
 import uvicorn
 from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from musician.project import Project
-from musician.protocol.errors import CommitGone, MusicianError, UnknownTask
+from musician.protocol.errors import CommitGone, MusicianError, UnknownPlan, UnknownTask
 from musician.web import orders, pages
 from musician.web.desk import Desk
 from musician.web.guard import ENTRANCE, Guard
@@ -42,15 +44,20 @@ def application(desk: Desk, *, port: int, keys: Keys, token: str) -> Guard:
 
     task = "/tasks/{task_id}"
     files = "/changes/{old}/{new}/{number}"
+    looks: tuple[tuple[str, Callable[[Request], Response]], ...] = (
+        ("/", pages.home),
+        ("/timeline", pages.timeline),
+        (task, pages.task),
+        (f"{task}/review", pages.review),
+        (f"{task}/log", pages.log),
+        (files, pages.changed_file),
+    )
     routes = [
-        Route("/", pages.home),
-        Route("/timeline", pages.timeline),
+        *(Route(path, page) for path, page in looks),
         Route("/events", pages.events),
         Route("/syntax.css", pages.syntax),
-        Route(task, pages.task),
-        Route(f"{task}/review", pages.review),
-        Route(f"{task}/log", pages.log),
-        Route(files, pages.changed_file),
+        Route("/plans", pages.plans),
+        Mount("/plans/{plan_id}", routes=[Route(path, pages.of_an_archive(page)) for path, page in looks]),
         *(
             Route(f"{task}/{name}", endpoint, methods=["POST"])
             for name, endpoint in (
@@ -66,6 +73,7 @@ def application(desk: Desk, *, port: int, keys: Keys, token: str) -> Guard:
     ]
     handlers: dict[Any, Any] = {
         UnknownTask: pages.not_found,
+        UnknownPlan: pages.not_found,
         CommitGone: pages.not_found,
         404: pages.not_found,
         MusicianError: pages.trouble,

@@ -1,0 +1,58 @@
+"""Lists every plan there is, open or archived, with how much of it is complete."""
+
+from musician import service
+from musician.protocol.states import State
+from musician.protocol.values import dataclass
+from musician.store.port import Store
+from musician.store.rows import ArchiveRow, PlanRow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedPlan:
+    """``state`` is open, complete, archived or abandoned; ``abandoned`` says why, None if it was not."""
+
+    plan_id: str
+    title: str
+    state: str
+    tasks: int
+    completed: int
+    locked_at: str
+    ended_at: str | None
+    abandoned: str | None
+
+    @property
+    def is_away(self) -> bool:
+        return self.state in ("archived", "abandoned")
+
+
+def list_plans(store: Store) -> tuple[ListedPlan, ...]:
+    """Return the archived ones first, in the order in which they were, then the others."""
+    there = (listed(store, row) for row in service.all_plans(store))
+    return (*map(put_away, service.archives(store)), *there)
+
+
+def listed(store: Store, row: PlanRow) -> ListedPlan:
+    tasks = service.tasks_of(store, row.plan_id)
+    return ListedPlan(
+        plan_id=row.plan_id,
+        title=row.title,
+        state="open" if row.finished_at is None else "complete",
+        tasks=len(tasks),
+        completed=sum(task.state is State.COMPLETE for task in tasks),
+        locked_at=row.locked_at,
+        ended_at=row.finished_at,
+        abandoned=None,
+    )
+
+
+def put_away(row: ArchiveRow) -> ListedPlan:
+    return ListedPlan(
+        plan_id=row.plan_id,
+        title=row.title,
+        state="archived" if row.abandoned is None else "abandoned",
+        tasks=row.tasks,
+        completed=row.completed,
+        locked_at=row.locked_at,
+        ended_at=row.finished_at or row.archived_at,
+        abandoned=row.abandoned,
+    )
