@@ -41,6 +41,22 @@ def test_the_second_plan_has_the_ids_of_the_first(house: Path, call: Call) -> No
     assert call("status", "--plan", "third", expect=3).err
 
 
+def test_the_work_of_an_archived_plan_is_looked_at_and_its_log_read(house: Path, call: Call) -> None:
+    """D32.8: also while another plan has its ids."""
+    call("run", write_plan(house, "first"), expect=0)
+    log = call("log", "task-02").out
+    call("plan", "lock", write_plan(house, "second"))
+    assert call("log", "task-02", "--plan", "first", "-f").out == log
+    assert call("log", "task-02").out != log
+    shown = call("review", "show", "task-02", "--plan", "first").out
+    assert "look at it: musician review diff task-02 --plan first" in shown
+    assert "answer it" not in shown
+    assert "+two" in call("review", "diff", "task-02", "--plan", "first").out
+    call("review", "checkout", "task-02", "--plan", "first")
+    assert (house / ".musician" / "checkouts" / "task-02" / "first-2.txt").is_file()
+    assert "nothing was submitted" in call("review", "show", "task-02").out
+
+
 def test_the_sources_statements_mean_the_open_plan(house: Path, call: Call) -> None:
     """D32.2."""
     call("run", write_plan(house, "first"), expect=0)

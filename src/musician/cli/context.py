@@ -10,9 +10,11 @@ import click
 from musician import service
 from musician.project import Project
 from musician.protocol.settings import Settings
+from musician.protocol.values import replace
 
 if TYPE_CHECKING:
     from musician.store.port import Store
+    from musician.trees.root import Root
 
 
 class App(Project, AbstractContextManager["App"]):
@@ -41,6 +43,16 @@ class App(Project, AbstractContextManager["App"]):
 
             self._archive = open_store(archived_database(self.root, self.store, self.plan_id), named=True)
         return self._archive
+
+    @property
+    def is_archived(self) -> bool:
+        """Whether the plan that is looked at has been put away."""
+        return self.shown is not self.store
+
+    @property
+    def shown_root(self) -> "Root":
+        """The repository, with the logs of the plan that is looked at."""
+        return replace(self.root, archived=self.plan_id) if self.is_archived else self.root
 
     def close(self) -> None:
         if self._archive is not None:

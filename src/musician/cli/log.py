@@ -6,7 +6,7 @@ import sys
 import click
 
 from musician.cli.context import App
-from musician.cli.options import command, task_argument
+from musician.cli.options import command, plan_option, task_argument
 from musician.cli.render import fields, lines
 from musician.reporting.transcript_lines import TranscriptLines
 from musician.reporting.transcripts import Event, Speaker, follow
@@ -14,6 +14,7 @@ from musician.reporting.transcripts import Event, Speaker, follow
 
 @command("log")
 @task_argument
+@plan_option
 @click.option("-f", "--follow", "live", is_flag=True, help="Keep showing new events until the task ends.")
 @click.option(
     "--session",
@@ -28,7 +29,8 @@ def log(app: App, task_id: str, *, live: bool, session_id: str | None) -> None:
     With --json, prints each event as it was written, one to a line.
     """
     page = TranscriptLines()
-    for speaker, event in follow(app.store, app.root, task_id, session_id=session_id, live=live):
+    live = live and not app.is_archived  # there nothing happens any more
+    for speaker, event in follow(app.shown, app.shown_root, task_id, session_id=session_id, live=live):
         if not app.json:
             for line in page.tell(speaker, event):
                 lines(line)

@@ -62,7 +62,7 @@ def show_plan(app: App, plan_id: str) -> None:
         app, pairs({name.replace("_", " "): value for name, value in facts.items() if name != "completed"})
     )
     table(("TASK", "STATE", "PHASE", "TITLE"), [(t.task_id, t.shown_state, t.phase, t.title) for t in tasks])
-    show_text(app, f"more: musician status|timeline|messages TASK|history TASK --plan {plan_id}")
+    show_text(app, f"more: musician status|timeline|messages TASK|log TASK|review show TASK --plan {plan_id}")
 
 
 @command("archive")

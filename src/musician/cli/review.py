@@ -7,7 +7,7 @@ import click
 
 from musician import service
 from musician.cli.context import App
-from musician.cli.options import command, correct_option, task_argument, text_argument
+from musician.cli.options import command, correct_option, plan_option, task_argument, text_argument
 from musician.cli.render import fields, indented, lines, show, table
 from musician.cli.review_comments import comment, comments
 from musician.cli.review_look import checkout, diff, file_document, open_command
@@ -90,14 +90,15 @@ def _latest_change(view: TaskView) -> tuple[int | None, str | None]:
 
 @command("show", parent=review)
 @task_argument
+@plan_option
 @click.pass_obj
 def show_command(app: App, task_id: str) -> None:
     """Show the last submission of TASK, its verification, and where its work is."""
-    view = service.task_view(app.store, task_id)
+    view = service.task_view(app.shown, task_id)
     message_ids = [
         change.message_id for change in view.history if change.to_state in WAITING and change.message_id
     ]
-    messages = {message.id: message for message in service.messages_of(app.store, task_id)}
+    messages = {message.id: message for message in service.messages_of(app.shown, task_id)}
     message = messages.get(message_ids[-1]) if message_ids else None
     evidence = view.verifications[-1] if view.verifications else None
     work = _work_of(app, view)
@@ -110,14 +111,14 @@ def show_command(app: App, task_id: str) -> None:
         "deviations": [fields(row) for row in open_deviations],
         "findings": [fields(row) for row in findings],
         "needs_human": [fields(ask) for ask in view.open_asks],
-        "verdicts": [verb.split()[0] for state, verb in _VERBS.items() if state in view.open_verdicts],
+        "verdicts": [] if app.is_archived else [verb.split()[0] for verb in _verdicts(view)],
         "work": None if work is None else _work_document(work),
     }
     deviations = [
         f"open deviation ({row.severity}): {'' if row.kind == 'deviation' else f'{row.item} left out: '}{row.text}"
         for row in open_deviations
     ]
-    waiting = Standing(view).waiting
+    waiting = () if app.is_archived else Standing(view).waiting
     asks = [f"needs a person: {asked(ask)}" for ask in waiting]
     asks += [f"  {each.command}  ({each.effect})" for each in _what_to_do(view, waiting)]
     show(
@@ -129,15 +130,15 @@ def show_command(app: App, task_id: str) -> None:
         *deviations,
         *(needs_a_judge(row.text) for row in findings),
         *asks,
-        *_work_lines(task_id, work),
-        *_verdict_lines(view),
+        *_work_lines(task_id, work, f" --plan {app.plan_id}" if app.is_archived else ""),
+        *([] if app.is_archived else _verdict_lines(view)),
     )
 
 
 def _work_of(app: App, view: TaskView) -> Work | None:
     """Return the task's work; None if there is none, or outside of the database's repository."""
     try:
-        return work_of(app.root, view.row.plan_id, view.row.task_id)
+        return work_of(app.root, view.row.plan_id, view.row.task_id, submitted=view.submitted_commit)
     except NoRepository:
         return None
 
@@ -153,7 +154,7 @@ def _work_document(work: Work) -> dict[str, object]:
     }
 
 
-def _work_lines(task_id: str, work: Work | None) -> list[str]:
+def _work_lines(task_id: str, work: Work | None, of_plan: str) -> list[str]:
     """Summarise the changes, and name the command that shows all of them."""
     if work is None:
         return []
@@ -163,7 +164,7 @@ def _work_lines(task_id: str, work: Work | None) -> list[str]:
         f"its work: branch {work.branch}" + ("" if work.tree is None else f", tree {work.tree}"),
         *(changed or ["  no file has changed so far"]),
         *([f"  and {more} more"] if more else []),
-        *([f"look at it: musician review diff {task_id} (or checkout, open)"] if work.files else []),
+        *([f"look at it: musician review diff {task_id}{of_plan} (or checkout, open)"] if work.files else []),
     ]
 
 
@@ -171,9 +172,13 @@ def _extent(file: FileDiff) -> str:
     return "binary" if file.added is None else f"+{file.added} -{file.removed}"
 
 
+def _verdicts(view: TaskView) -> list[str]:
+    return [verb for state, verb in _VERBS.items() if state in view.open_verdicts]
+
+
 def _verdict_lines(view: TaskView) -> list[str]:
     """Name the verdicts that are accepted now."""
-    verbs = [verb.format(view.row.task_id) for state, verb in _VERBS.items() if state in view.open_verdicts]
+    verbs = [verb.format(view.row.task_id) for verb in _verdicts(view)]
     return [f"answer it: musician review {' | '.join(verbs)}"] if verbs else []
 
 

@@ -9,7 +9,7 @@ import click
 
 from musician import service
 from musician.cli.context import App
-from musician.cli.options import command, task_argument
+from musician.cli.options import command, plan_option, task_argument
 from musician.cli.render import is_terminal, show, show_text
 from musician.processes.output import visible
 from musician.protocol.errors import MissingTool, NoWork
@@ -30,6 +30,7 @@ _STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
 @command("diff")
 @task_argument
+@plan_option
 @click.option("--stat", is_flag=True, help="Show only which files changed, and how much.")
 @click.option(
     "--since-review", is_flag=True, help="Show only what changed since the last submission that was judged."
@@ -61,7 +62,7 @@ def file_document(file: FileDiff) -> dict[str, object]:
 
 
 def _work(app: App, task_id: str) -> tuple[TaskView, Work]:
-    view = service.task_view(app.store, task_id)
+    view = service.task_view(app.shown, task_id)
     work = work_of(app.root, view.row.plan_id, task_id, submitted=view.submitted_commit)
     if work is None:
         raise NoWork(
@@ -98,6 +99,7 @@ def _page(app: App, text: str) -> None:
 
 @command("checkout")
 @task_argument
+@plan_option
 @click.option("--remove", is_flag=True, help="Remove the scratch tree.")
 @click.pass_obj
 def checkout(app: App, task_id: str, remove: bool) -> None:
@@ -106,7 +108,7 @@ def checkout(app: App, task_id: str, remove: bool) -> None:
     Whatever you do there changes nothing of the task. The same command brings it up to date later; --remove
     removes it, unless it holds changes of yours.
     """
-    service.task_row(app.store, task_id)
+    service.task_row(app.shown, task_id)
     if remove:
         remove_scratch_tree(app.root, task_id)
         show(app, {"task_id": task_id, "tree": None}, f"{task_id}: its scratch tree is removed")
@@ -124,6 +126,7 @@ def checkout(app: App, task_id: str, remove: bool) -> None:
 
 @command("open")
 @task_argument
+@plan_option
 @click.pass_obj
 def open_command(app: App, task_id: str) -> None:
     """Open TASK's change in your difftool, or its files in your editor.

@@ -50,6 +50,8 @@ class Root:
 
     path: Path
     standing: Path | None = field(default=None, compare=False)
+    archived: str | None = field(default=None, compare=False)
+    """The archived plan whose logs are looked at."""
 
     @property
     def users_tree(self) -> Path:
@@ -94,7 +96,7 @@ class Root:
 
     @property
     def logs_dir(self) -> Path:
-        return self.musician_dir / "logs"
+        return (self.musician_dir if self.archived is None else self.archive_of(self.archived)) / "logs"
 
     def transcript(self, task_id: str, epoch: int, session_id: str) -> Path:
         """The transcript of what a task's session said and did under one claim."""
