@@ -10,6 +10,7 @@ from pathlib import Path
 from benchmarks import (
     dashboard,
     fleet,
+    foresight,
     gate,
     hooks,
     launch,
@@ -41,6 +42,7 @@ BENCHMARKS: dict[str, tuple[Measure, Measure]] = {
     "hooks": (partial(hooks.measure, hooks.Size()), partial(hooks.measure, hooks.TINY)),
     "startup": (partial(startup.measure, startup.Size()), partial(startup.measure, startup.TINY)),
     "launch": (partial(launch.measure, launch.Size()), partial(launch.measure, launch.TINY)),
+    "foresight": (partial(foresight.measure, foresight.Size()), partial(foresight.measure, foresight.TINY)),
     "fleet": (partial(fleet.measure, fleet.Size()), partial(fleet.measure, fleet.TINY)),
     "urgent": (partial(urgent.measure, urgent.Size()), partial(urgent.measure, urgent.TINY)),
     "dashboard": (partial(dashboard.measure, dashboard.Size()), partial(dashboard.measure, dashboard.TINY)),

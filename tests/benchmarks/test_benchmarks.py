@@ -21,6 +21,7 @@ EXPECTED = {
     "hooks": {"P4"},
     "startup": {"start"},
     "launch": set(),
+    "foresight": set(),
     "fleet": set(),
     "urgent": {"D35"},
     "dashboard": {"page"},

@@ -12,6 +12,7 @@ found anew, because renames and attributes that are merged change what the other
 
 import shutil
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from functools import lru_cache
 from itertools import combinations
 from pathlib import Path
@@ -55,6 +56,14 @@ class Ahead:
 NOTHING_AHEAD = Ahead(meetings={})
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Alone:
+    """How a head merges: where it conflicts, None if that cannot be told; others are merged ``onto`` that then."""
+
+    onto: str
+    paths: Paths | None
+
+
 class Foresight:
     """Looks ahead again and again, by one thread at a time. ``folder`` is for nothing else."""
 
@@ -67,8 +76,7 @@ class Foresight:
         self._heads: dict[str, str] = {}
         self._unmerged: dict[str, bool] = {}
         """Whether a head has something that is not merged."""
-        self._single: dict[str, Clean | Clash | None] = {}
-        """How a head merges, None if that cannot be told."""
+        self._single: dict[str, _Alone] = {}
         self._both: dict[tuple[str, str], Paths | None] = {}
         """Where two heads conflict, None if that cannot be told."""
         self._ahead = NOTHING_AHEAD
@@ -119,7 +127,7 @@ class Foresight:
                 self._both[one, other] = self._together(one, other)
         self._forget(set(ours.values()))
         meetings = {(one[0], other[0]): self._both.get((one[1], other[1])) for one, other in pairs}
-        meetings |= {(task_id, MERGED): self._own(head) for task_id, head in ours.items()}
+        meetings |= {(task_id, MERGED): self._single[head].paths for task_id, head in ours.items()}
         return Ahead(tasks=tuple(ours), meetings=meetings)
 
     def _is_unmerged(self, git: Git, tip: str, head: str) -> bool:
@@ -127,29 +135,24 @@ class Foresight:
             self._unmerged[head] = not git.holds(tip, head)
         return self._unmerged[head]
 
-    def _alone(self, git: Git, tip: str, head: str) -> Clean | Clash | None:
+    def _alone(self, git: Git, tip: str, head: str) -> _Alone:
         if git.holds(head, tip):  # it has all that is merged: the merge is what it is
-            return Clean(commit=head)
-        return self._merge(tip, head)
+            return _Alone(onto=head, paths=())
+        merge = self._merge(tip, head)
+        if isinstance(merge, Clean) and self._memory is not None:
+            with suppress(GitFailed):
+                return _Alone(onto=self._memory.commit(merge, tip, head), paths=())
+        return _Alone(onto=head, paths=_paths(merge) if isinstance(merge, Clash) else None)
 
     def _together(self, one: str, other: str) -> Paths | None:
         found: set[str] = set()
         for first, second in ((one, other), (other, one)):
-            before = self._single[first]
-            onto = before.commit if isinstance(before, Clean) else first
-            merge = self._merge(onto, second)
+            merge = self._merge(self._single[first].onto, second)
             if merge is None:
                 return None
             if isinstance(merge, Clash):
-                found.update(map(shown, merge.paths))
-        return tuple(sorted(found - {*(self._own(one) or ()), *(self._own(other) or ())}))
-
-    def _own(self, head: str) -> Paths | None:
-        """Where a head conflicts with what is merged."""
-        found = self._single[head]
-        if isinstance(found, Clash):
-            return tuple(sorted(map(shown, found.paths)))
-        return None if found is None else ()
+                found.update(_paths(merge))
+        return tuple(sorted(found.difference(*(self._single[head].paths or () for head in (one, other)))))
 
     def _merge(self, onto: str, head: str) -> Clean | Clash | None:
         try:
@@ -167,6 +170,10 @@ class Foresight:
         self._unmerged = {head: found for head, found in self._unmerged.items() if head in heads or not found}
         self._single = {head: found for head, found in self._single.items() if head in heads}
         self._both = {pair: found for pair, found in self._both.items() if heads.issuperset(pair)}
+
+
+def _paths(clash: Clash) -> Paths:
+    return tuple(sorted(map(shown, clash.paths)))
 
 
 @lru_cache(maxsize=256)

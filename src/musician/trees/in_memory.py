@@ -46,9 +46,9 @@ _Sides = dict[int, tuple[str, str]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clean:
-    """``commit`` is what the merge would be; only the :class:`InMemory` that made it has it."""
+    """``tree`` is what the merge would leave; only the :class:`InMemory` that made it has it."""
 
-    commit: str
+    tree: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +67,9 @@ class InMemory:
         self._files, self._objects = folder / "files", folder / "objects"
         self._running: subprocess.Popen[bytes] | None = None
         self._is_stopped = False
-        self._laid: tuple[str, tuple[bytes, ...]] = ("", ())
+        self._attributes: dict[str, tuple[bytes, ...]] = {}
+        """Where each commit has some, as git lists it."""
+        self._laid: tuple[bytes, ...] | None = None
         self._files.mkdir()
         (self._objects / "info").mkdir(parents=True)
         (self._objects / "info" / "alternates").write_bytes(bytes(root.git_dir / "objects") + b"\n")
@@ -86,52 +88,51 @@ class InMemory:
         command = (*_NO_NETWORK, "merge-tree", "--write-tree", "-z", "--messages", ours, theirs)
         done = self._git.run(*command, accept=(0, 1))
         listed, _, messages = done.stdout.partition(b"\0\0")
-        tree, *records = listed.rstrip(b"\0").split(b"\0")
+        said, *records = listed.rstrip(b"\0").split(b"\0")
+        tree = said.decode("ascii")
         if done.returncode == 0:
-            return self._merged(tree, ours, theirs)
+            return Clean(tree=tree)
         unmerged = _sides(records)
         if not unmerged or any(not self._holds_both(sides) for sides in unmerged.values()):
             paths = tuple(unmerged)
             told = real_paths(self._git, ours, theirs, paths, told=lambda: named_in(messages))
             return Clash(paths=told or paths)
-        return self._merged(
-            self._with(tree, {path: sides[3] for path, sides in unmerged.items()}), ours, theirs
-        )
+        return Clean(tree=self._with(tree, {path: sides[3] for path, sides in unmerged.items()}))
+
+    def commit(self, merged: Clean, ours: str, theirs: str) -> str:
+        """Return the commit that the merge would be, to be merged further."""
+        return self._git.text("commit-tree", merged.tree, "-p", ours, "-p", theirs, "-m", "forecast")
 
     def _holds_both(self, sides: _Sides) -> bool:
         return is_written_by_hand(self._git, [sides[n][1] if n in sides else None for n in (1, 2, 3)])
 
-    def _merged(self, tree: bytes, ours: str, theirs: str) -> Clean:
-        made = self._git.text("commit-tree", tree.decode("ascii"), "-p", ours, "-p", theirs, "-m", "forecast")
-        return Clean(commit=made)
-
-    def _with(self, tree: bytes, taken: Mapping[bytes, tuple[str, str]]) -> bytes:
+    def _with(self, tree: str, taken: Mapping[bytes, tuple[str, str]]) -> str:
         """Return the tree with these files in the place of those with conflict markers."""
         index = self._folder / "index"
         git = Git(self._git.folder, index=index, top=self._files, objects=self._objects, runner=self._run)
         listed = [f"{mode} {blob}\t".encode() + path for path, (mode, blob) in taken.items()]
-        git.run("read-tree", tree.decode("ascii"))
+        git.run("read-tree", tree)
         git.run("update-index", "-z", "--index-info", stdin=b"\0".join(listed) + b"\0")
-        return git.run("write-tree").stdout.rstrip(b"\n")
+        return git.text("write-tree")
 
     def _lay_attributes(self, commit: str) -> None:
         """Have the attributes of ``commit`` in the working tree, and nothing else."""
-        before, laid = self._laid
-        if commit == before:
+        if commit not in self._attributes:
+            listed = self._git.records(*_NO_NETWORK, "ls-tree", "-r", "-z", "--full-tree", commit)
+            self._attributes[commit] = tuple(record for record in listed if _is_attributes(record))
+        found = self._attributes[commit]
+        if found == self._laid:
             return
-        listed = self._git.records(*_NO_NETWORK, "ls-tree", "-r", "-z", "--full-tree", commit)
-        found = tuple(record for record in listed if _is_attributes(record))
-        if found != laid:
-            self._laid = ("", ())
-            shutil.rmtree(self._files)
-            self._files.mkdir()
-            for record in found:
-                head, _, path = record.partition(b"\t")
-                place = self._files / os.fsdecode(path)
-                place.parent.mkdir(parents=True, exist_ok=True)
-                blob = head.split()[2].decode("ascii")
-                place.write_bytes(self._git.run(*_NO_NETWORK, "cat-file", "blob", blob).stdout)
-        self._laid = (commit, found)
+        self._laid = None
+        shutil.rmtree(self._files)
+        self._files.mkdir()
+        for record in found:
+            head, _, path = record.partition(b"\t")
+            place = self._files / os.fsdecode(path)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            blob = head.split()[2].decode("ascii")
+            place.write_bytes(self._git.run(*_NO_NETWORK, "cat-file", "blob", blob).stdout)
+        self._laid = found
 
     def _run(self, argv: Sequence[str], stdin: bytes, env: Mapping[str, str]) -> Ran:
         pipe = subprocess.PIPE
