@@ -152,6 +152,11 @@ class _Page:
         await self._news.readuntil(b"\r\n\r\n")
         self._tasks = [asyncio.create_task(self._listen()), asyncio.create_task(self._load_again())]
 
+    def check(self) -> None:
+        for task in self._tasks:
+            if task.done():
+                task.result()
+
     async def close(self) -> None:
         for task in self._tasks:
             task.cancel()
@@ -260,8 +265,8 @@ async def _events(
             service.send(store, played, text)
         began = perf_counter()
         seq, sought = str(service.newest_seq(store)).encode(), text.encode()
-        told.append(await _last(lambda: [page.heard.get(seq) for page in pages]) - began)  # noqa: B023
-        had.append(await _last(lambda: [page.shown.get(sought) for page in on_timeline]) - began)  # noqa: B023
+        told.append(await _last(pages, lambda page: page.heard.get(seq)) - began)  # noqa: B023
+        had.append(await _last(on_timeline, lambda page: page.shown.get(sought)) - began)  # noqa: B023
         if screen is not None:
             seen.append(await screen.shown(text) - began)
         await asyncio.sleep(1.0)
@@ -282,9 +287,11 @@ async def _events(
     return figures
 
 
-async def _last(times: Callable[[], list[float | None]]) -> float:
+async def _last(pages: list[_Page], time_of: Callable[[_Page], float | None]) -> float:
     until = perf_counter() + _LIMIT_S
-    while None in (found := times()):
+    while None in (found := [time_of(page) for page in pages]):
+        for page in pages:
+            page.check()
         assert perf_counter() < until, "it never came"
         await asyncio.sleep(0.001)
     return max(each for each in found if each is not None)

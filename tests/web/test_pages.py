@@ -2,6 +2,7 @@
 
 import html
 import json
+import os
 import re
 from pathlib import Path
 
@@ -10,8 +11,10 @@ from starlette.testclient import TestClient
 
 from musician import service
 from musician.project import Project
+from musician.protocol.claim import Claim
+from musician.trees.branches import branch_of, integration_branch
 from musician.web.desk import Desk, clock
-from tests.surroundings import Call
+from tests.surroundings import Call, git
 from tests.web.conftest import post
 
 HOSTILE = "<script>alert(1)</script> [x](javascript:alert(1)) \x1b[31m \u202e </textarea><img src=x onerror=alert(1)>"
@@ -160,6 +163,62 @@ def test_a_log_goes_on_where_it_was_read_to(claimed: Path, desk: TestClient, cal
         shown = re.findall(r"<li[^>]*>(.*)</li>", desk.get("/tasks/task-01/log").text)
         assert [html.unescape(line) for line in shown] == call("log", "1").out.splitlines()
     assert shown[-3:] == ["line 0", "line 1", "line 2"]
+
+
+def test_what_became_of_a_message_is_marked_and_who_wrote_has_a_name(
+    claimed: Path, desk: TestClient, call: Call
+) -> None:
+    """Stored, delivered and acknowledged are three facts."""
+    project = Project(str(claimed))
+    claim = Claim(task_id="task-01", session_id="s1", epoch=1)
+    marks = []
+    for act in (
+        lambda: call("send", "1", "hello"),
+        lambda: service.deliver(
+            project.store, claim, tuple(r.id for r in service.unread(project.store, "task-01"))
+        ),
+        lambda: service.acknowledge(
+            project.store, claim, service.messages_of(project.store, "task-01")[-1].id
+        ),
+    ):
+        act()
+        newest = desk.get("/tasks/task-01").text.partition('<ol class="messages">')[2].partition("</li>")[0]
+        assert ">conductor<" in newest
+        marks.append(newest.partition('<span class="mark">')[2].split()[0].partition("<")[0])
+    project.close()
+    assert marks == ["stored", "delivered", "acknowledged"]
+    assert "musician-task-01: from" in desk.get("/tasks/task-01").text
+
+
+def test_evidence_that_has_gone_stale_is_marked_on_every_surface(
+    submitted: Path, desk: TestClient, call: Call
+) -> None:
+    """The work goes on, or what it will be merged into does: by what stands on the branches, whoever committed it."""
+
+    def stale() -> str:
+        call("send", "1", "as whoever commits does")  # what no row tells a kept page finds at the next beat
+        text: str = call("review", "show", "1", "--json").json["verification"]["stale"]
+        pages = [desk.get(path).text for path in ("/tasks/task-01", "/tasks/task-01/review")]
+        assert all(f"Stale: {html.escape(text)}." in page for page in pages) == bool(text)
+        assert (f"stale: {text}" in call("review", "show", "1").out) == bool(text)
+        return text
+
+    page = desk.get("/tasks/task-01/review").text
+    assert "exit code 0" in page
+    assert "of commit" in page
+    assert stale() == ""
+    base, work = integration_branch("greeter"), branch_of("greeter", "task-01")
+    _grow(submitted, base)
+    assert "by 1 commit that" in stale()
+    _grow(submitted, work)
+    assert stale() == "the work has gone on since"
+
+
+def _grow(folder: Path, branch: str) -> None:
+    """Commit to a branch that it has no file any more, whoever has it checked out."""
+    nothing = git(folder, "hash-object", "-t", "tree", "-w", os.devnull).strip()
+    commit = git(folder, "commit-tree", "-p", branch, "-m", "more", nothing).strip()
+    git(folder, "update-ref", f"refs/heads/{branch}", commit)
 
 
 def test_a_look_is_not_older_than_the_database(submitted: Path, call: Call) -> None:

@@ -17,9 +17,10 @@ from musician.protocol.names import CONDUCTOR, NO_PLAN
 from musician.protocol.rules.review import needs_a_judge
 from musician.protocol.states import WAITING, State
 from musician.reporting.asks import Answer, answers_to, asked
+from musician.reporting.evidence import Evidence, evidence_of
 from musician.reporting.standing import Standing
 from musician.service import TaskView
-from musician.store.rows import HumanRow, MessageRow, VerificationRow
+from musician.store.rows import HumanRow, MessageRow
 from musician.trees.diffs import FileDiff
 from musician.trees.task_work import Work, work_of
 
@@ -100,14 +101,16 @@ def show_command(app: App, task_id: str) -> None:
     ]
     messages = {message.id: message for message in service.messages_of(app.shown, task_id)}
     message = messages.get(message_ids[-1]) if message_ids else None
-    evidence = view.verifications[-1] if view.verifications else None
+    evidence = _evidence_of(app, view)
     work = _work_of(app, view)
     open_deviations, findings = service.open_rows(view.journal)
     document = {
         "task_id": task_id,
         "state": view.row.state,
         "message": None if message is None else fields(message),
-        "verification": None if evidence is None else fields(evidence, result=json.loads(evidence.result)),
+        "verification": None
+        if evidence is None
+        else fields(evidence.row, result=json.loads(evidence.row.result), stale=evidence.stale),
         "deviations": [fields(row) for row in open_deviations],
         "findings": [fields(row) for row in findings],
         "needs_human": [fields(ask) for ask in view.open_asks],
@@ -133,6 +136,15 @@ def show_command(app: App, task_id: str) -> None:
         *_work_lines(task_id, work, f" --plan {app.plan_id}" if app.is_archived else ""),
         *([] if app.is_archived else _verdict_lines(view)),
     )
+
+
+def _evidence_of(app: App, view: TaskView) -> Evidence | None:
+    """Return the newest evidence; outside of the database's repository nothing is known of the work since."""
+    try:
+        root = app.root
+    except NoRepository:
+        root = None
+    return next(iter(evidence_of(root, view)), None)
 
 
 def _work_of(app: App, view: TaskView) -> Work | None:
@@ -195,11 +207,13 @@ def _message_lines(message: MessageRow | None) -> list[str]:
     return [f"message {message.id}, {message.message_type}, {message.timestamp}:", indented(message.message)]
 
 
-def _verification_lines(evidence: VerificationRow | None) -> list[str]:
+def _verification_lines(evidence: Evidence | None) -> list[str]:
     if evidence is None:
         return ["nothing was verified so far"]
-    scope = "everything" if evidence.covers_all else f"checkpoint {evidence.checkpoint}"
-    return [f"verification {evidence.id} of {scope}: {evidence.outcome} ({evidence.at})"]
+    row = evidence.row
+    scope = "everything" if row.covers_all else f"checkpoint {row.checkpoint}"
+    stale = [f"  stale: {evidence.stale}"] if evidence.stale else []
+    return [f"verification {row.id} of {scope}: {row.outcome} ({row.at})", *stale]
 
 
 @command("approve", parent=review)

@@ -19,6 +19,7 @@ from musician.protocol.states import WAITING, State
 from musician.reporting.asks import still_asked
 from musician.reporting.comments import rounds_of, say_round
 from musician.reporting.conducting import news, quoted, say_agenda
+from musician.reporting.evidence import evidence_of
 from musician.reporting.run_at_work import is_conducted
 from musician.reporting.standing import Standing
 from musician.reporting.wording import say_complete
@@ -56,7 +57,10 @@ def show(served: ServedSession, *, task: str) -> str:
     lines = [
         f"{task} is {view.row.state}",
         said,
-        *(f"verification: {row.outcome} ({row.at})" for row in view.verifications[-1:]),
+        *(
+            f"verification: {each.row.outcome} ({each.row.at}){each.stale and f'; stale: {each.stale}'}"
+            for each in evidence_of(served.root, view)[:1]
+        ),
         *(f"open deviation ({row.severity}):\n{quoted(row.text)}" for row in deviations),
         *(f"finding:\n{quoted(row.text)}" for row in findings),
         *(f"asked ({ask.kind}):\n{quoted(ask.text)}" for ask in Standing(view).waiting),

@@ -13,6 +13,7 @@ from musician import service
 from musician.processes.output import one_line
 from musician.protocol.conductor.anomalies import Anomaly, Noted, anomalies, in_journal
 from musician.protocol.journal import AWAITS_ANSWER, Entry, EntryKind, Progress, open_items
+from musician.protocol.names import CONDUCTOR, succession_name
 from musician.protocol.states import TERMINAL, State
 from musician.service import TaskView
 from musician.store.rows import HumanRow, SessionRow
@@ -183,6 +184,13 @@ class Standing:
     def _noted(self) -> list[Noted]:
         rows = zip(self.view.journal, self.entries, strict=True)
         return [Noted(id=row.id, epoch=row.claim_epoch, entry=entry) for row, entry in rows]
+
+
+def names_of(view: TaskView) -> dict[str, str]:
+    """Return the names of those who write to a task, by what stands in the rows."""
+    task_id = view.row.task_id
+    sessions = {each.session_id: succession_name(task_id, each.number) for each in view.sessions}
+    return {CONDUCTOR: "conductor", **sessions}
 
 
 def standings_of(views: Iterable[TaskView], programs: "Mapping[str, Program]") -> tuple[Standing, ...]:

@@ -7,11 +7,10 @@ from musician.protocol.values import dataclass
 from musician.reporting.standing import Standing
 from musician.service import TaskView
 from musician.store.port import Store
-from musician.store.rows import MessageRow, VerificationRow
+from musician.store.rows import MessageRow
 from musician.trees.diffs import FileDiff, files_between
 from musician.trees.root import Root
 from musician.trees.task_work import work_of
-from musician.verification.earlier import read_result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,13 +49,3 @@ def _covered(view: TaskView) -> str | None:
     """Return the commit that the last submission covers (D28); None if nothing waits for a verdict."""
     last = view.submissions[-1] if view.submissions else None
     return last.commit_id if last is not None and last.verdict is None else None
-
-
-def lines_of_evidence(row: VerificationRow | None) -> tuple[str, ...]:
-    """Return what a verification has found, in lines; none if another version has written it."""
-    result = None if row is None else read_result(row)
-    if result is None:
-        return ()
-    tests = result.tests_line()
-    more = () if result.stages is None else result.stages.said()
-    return (tests, *dict.fromkeys(line for line in more if line not in tests))

@@ -120,8 +120,8 @@ else:
             "verdicts": "grant_retries judge request_exit",
             "views": (
                 "PlanViews TaskView all_plans clock_s conductor_row count_plans current_plans everything "
-                "has_tasks history_of message_row messages_of names_like now open_tasks siblings task_row task_view "
-                "tasks_of verification_row"
+                "has_tasks history_of message_row messages_of names_like now open_tasks receipts_of siblings task_row "
+                "task_view tasks_of verification_row"
             ),
             "work": (
                 "Beginning as_entry begin_piece begun_in beginning_of context_of describe_session journal_of "

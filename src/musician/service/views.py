@@ -29,6 +29,7 @@ from musician.store.rows import (
     OpinionRow,
     PlanRow,
     ProcessRow,
+    ReceiptRow,
     ReportRow,
     SessionRow,
     SubmissionRow,
@@ -272,6 +273,12 @@ def messages_of(store: Store, task_id: str, *, most: int = MOST_MESSAGES) -> tup
         load_task(tx, task_id)
         rows = tx.all(Messages.messages_of_task, task_id=task_id, most=most)
     return tuple(rows)
+
+
+def receipts_of(store: Store, task_id: str) -> dict[int, ReceiptRow]:
+    """Return what has become of the conductor's messages to a task, by their ids; of those that reached it."""
+    with store.read() as tx:
+        return {each.message_id: each for each in tx.all(Messages.receipts_of_task, task_id=task_id)}
 
 
 def clock_s(store: Store) -> float:

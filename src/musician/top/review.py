@@ -11,9 +11,10 @@ from musician import service
 from musician.protocol.states import State
 from musician.protocol.values import dataclass
 from musician.reporting.diff_view import file_view
+from musician.reporting.evidence import Evidence, evidence_of
 from musician.reporting.overview import Overview
 from musician.reporting.standing import Standing
-from musician.reporting.under_review import Change, change_of, lines_of_evidence, submission_of
+from musician.reporting.under_review import Change, change_of, submission_of
 from musician.store.rows import MessageRow
 from musician.top.page import Folded, Page
 from musician.top.rows import Part, Row, block, row
@@ -60,7 +61,8 @@ class Review(Page):
         return title, self._rows(self._seen)
 
     def _rows(self, seen: Seen) -> list[Row]:
-        return [*_submitted(seen), *_evidence(seen.standing), *self._changed(seen.change)]
+        evidence = next(iter(evidence_of(self.top.project.root, seen.standing.view)), None)
+        return [*_submitted(seen), *_evidence(seen.standing, evidence), *self._changed(seen.change)]
 
     def _changed(self, change: Change | None) -> Iterator[Row]:
         if change is None:
@@ -145,19 +147,19 @@ def _submitted(seen: Seen) -> Iterator[Row]:
     yield from block("submission", message.message)
 
 
-def _evidence(standing: Standing) -> Iterator[Row]:
+def _evidence(standing: Standing, last: Evidence | None) -> Iterator[Row]:
     view = standing.view
     deviations, findings = service.open_rows(view.journal)
-    if view.verifications:
-        last = view.verifications[-1]
-        what = "everything" if last.covers_all else f"checkpoint {last.checkpoint}"
-        yield row(
-            "evidence", f"Evidence: {last.outcome.replace('_', ' ')}, {what}, {last.at} UTC", "underline"
-        )
-        for number, line in enumerate(lines_of_evidence(last)):
-            yield row(f"evidence-{number}", line)
-    else:
+    if last is None:
         yield row("evidence", "Nothing was verified so far.")
+    else:
+        what = "everything" if last.row.covers_all else f"checkpoint {last.row.checkpoint}"
+        outcome = last.row.outcome.replace("_", " ")
+        yield row("evidence", f"Evidence: {outcome}, {what}, {last.row.at} UTC", "underline")
+        if last.stale:
+            yield row("stale", f"stale: {last.stale}", "$text-warning")
+        for number, line in enumerate((*last.commands, *last.found)):
+            yield row(f"evidence-{number}", line)
     for each in deviations:
         yield row(f"deviation-{each.id}", f"open deviation ({each.severity}): {each.text}", "$text-warning")
     for each in findings:

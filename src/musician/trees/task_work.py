@@ -7,6 +7,7 @@ committed yet is not in it.
 from pathlib import Path
 
 from musician.protocol.names import NO_PLAN
+from musician.protocol.rules.evidence import Grounds
 from musician.protocol.values import dataclass
 from musician.trees.branches import branch_of, full_ref, integration_branch, start_branch
 from musician.trees.diffs import FileDiff, files_between
@@ -58,6 +59,17 @@ def work_of(root: Root, plan_id: str | None, task_id: str, *, submitted: str | N
         start=start,
         commit=commit,
     )
+
+
+def grounds_of(root: Root, plan_id: str | None, task_id: str) -> Grounds:
+    """Return what a task's branch stands on now, for who judges by evidence of it."""
+    git = Git(root.path)
+    work = git.commit_id(full_ref(branch_of(plan_id or NO_PLAN, task_id)))
+    if work is None:
+        return Grounds()
+    onto = None if plan_id is None else git.commit_id(full_ref(integration_branch(plan_id)))
+    behind = 0 if onto is None else int(git.text("rev-list", "--count", f"{work}..{onto}"))
+    return Grounds(tree_id=git.text("rev-parse", f"{work}^{{tree}}").strip(), behind=behind)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

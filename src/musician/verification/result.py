@@ -137,14 +137,16 @@ class VerificationResult:
 
     def tests_line(self) -> str:
         """Return the "Tests" field of a submission (D14): one line that claims no more than was seen."""
+        return self.ran_line() + (self._besides() if self.passed and self.commands else "")
+
+    def ran_line(self) -> str:
+        """Return the same of the tests alone, without what the other stages found."""
         if not self.commands:
             return f"not run: {self.note.removeprefix('cannot run: ')}"
         note = f"; {self.note}" if self.flaky else ""
         if self.passed:
             excused = "".join(f"; {each}" for each in self.excused)
-            return (
-                f"{'Passing' if excused else 'All passing'} ({self._seen()}){excused}{note}{self._besides()}"
-            )
+            return f"{'Passing' if excused else 'All passing'} ({self._seen()}){excused}{note}"
         last = self.commands[-1]
         why = last.why or self.note
         return ("not run: " + why.removeprefix("cannot run: ") if not last.could_run else why) + note

@@ -15,7 +15,7 @@ from musician.protocol.values import dataclass
 from musician.reporting.overview import Lane, PlanLines
 from musician.reporting.spans import stored_s
 from musician.service import TaskView
-from musician.store.rows import JournalRow
+from musician.store.rows import JournalRow, SessionRow
 
 WIDTH, ROW, GAP = 1000, 26, 6
 _LEFT = 34
@@ -180,7 +180,16 @@ def context_of(view: TaskView, settings: Settings) -> Markup:
         _text(f"{last_pct:.0f} %", left=time.at(last_s) - 4, top=_height(last_pct) - 6, anchor="end")
     )
     parts.extend(time.marks(_CURVE_HEIGHT + _AXIS - 4))
+    parts.extend(_handoff(time, each) for each in view.sessions[:-1] if each.ended_at)
     return _picture(parts, height=_CURVE_HEIGHT + _AXIS, label="Context used, in percent")
+
+
+def _handoff(time: "_Axis", session: SessionRow) -> Markup:
+    left = time.at(stored_s(session.ended_at or session.started_at))
+    title = f"session {session.number} ends: {session.exit_reason or 'nobody knows why'}"
+    return Markup(
+        '<line class="handoff" x1="{0:.1f}" x2="{0:.1f}" y1="0" y2="{1}"><title>{2}</title></line>'
+    ).format(left, _CURVE_HEIGHT, title)
 
 
 def thresholds(settings: Settings) -> tuple[float, ...]:

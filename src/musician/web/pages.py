@@ -16,13 +16,14 @@ from musician.protocol.states import WAITING
 from musician.reporting.asks import answers_to
 from musician.reporting.comments import Said, places_of, rounds_of, said_beside, since
 from musician.reporting.diff_view import file_view
+from musician.reporting.evidence import evidence_of
 from musician.reporting.needs_me import needs_of
 from musician.reporting.plan_list import list_plans
 from musician.reporting.spending import say_usage
-from musician.reporting.standing import Standing
+from musician.reporting.standing import Standing, names_of
 from musician.reporting.timeline import happenings
 from musician.reporting.transcripts import sizes_of
-from musician.reporting.under_review import change_of, lines_of_evidence, submission_of
+from musician.reporting.under_review import change_of, submission_of
 from musician.reporting.wording import say_anomaly
 from musician.trees.diffs import FileDiff, files_between, patch_of, text_of_blob
 from musician.web import drawing
@@ -52,7 +53,7 @@ def of_an_archive(render: Callable[[Request], Response]) -> Callable[[Request], 
 
 
 def of_this_moment(render: Callable[[Request], HTMLResponse]) -> Callable[[Request], HTMLResponse]:
-    """Of a page that is made of nothing but the database."""
+    """Of a page that is made of the database; what no row tells of, as a branch, it finds at the next beat."""
 
     @wraps(render)
     def page(request: Request) -> HTMLResponse:
@@ -97,7 +98,9 @@ def task(request: Request) -> HTMLResponse:
         used=say_usage(view.usage),
         messages=messages[-MOST_SHOWN:],
         messages_left_out=max(0, len(messages) - MOST_SHOWN),
-        evidence=[(row, lines_of_evidence(row)) for row in reversed(view.verifications)],
+        receipts=service.receipts_of(desk.store, standing.task_id),
+        names=names_of(view),
+        evidence=evidence_of(desk.root, view),
         life=drawing.life_of(view),
         context=drawing.context_of(view, desk.settings),
         waits=standing.state in WAITING,
@@ -122,7 +125,6 @@ def review(request: Request) -> HTMLResponse:
     change = change_of(desk.root, view, since_review=since_review)
     written = service.comments_of(desk.store, standing.task_id)
     places = places_of(desk.root.path, written, old=change.old, new=change.new) if change else {}
-    evidence = view.verifications[-1] if view.verifications else None
     deviations, findings = service.open_rows(view.journal)
     submission = submission_of(desk.store, standing)
     asks = () if desk.is_away else standing.waiting
@@ -132,8 +134,7 @@ def review(request: Request) -> HTMLResponse:
         standing=standing,
         view=view,
         submission=submission,
-        evidence=evidence,
-        evidence_lines=lines_of_evidence(evidence),
+        evidence=evidence_of(desk.root, view)[:1],
         deviations=deviations,
         findings=findings,
         drafts=[each for each in written if each.message_id is None],

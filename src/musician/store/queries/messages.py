@@ -1,7 +1,7 @@
 """Messages and what became of them."""
 
 from musician.store.query import Command, Query
-from musician.store.rows.messages import ForecastRow, MessageRow
+from musician.store.rows.messages import ForecastRow, MessageRow, ReceiptRow
 
 
 class Messages:
@@ -9,6 +9,7 @@ class Messages:
     store_fields = Command("message_id fields")
     message = Query(MessageRow, "id")
     messages_of_task = Query(MessageRow, "task_id most")
+    receipts_of_task = Query(ReceiptRow, "task_id")
     unread = Query(MessageRow, "task_id most")
     undelivered = Query(MessageRow, "task_id claim_epoch most")
     count_unread = Query(int, "task_id")

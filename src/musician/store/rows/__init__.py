@@ -20,7 +20,7 @@ else:
         __name__,
         {
             "clients": "ClientRow",
-            "messages": "ForecastRow MessageRow",
+            "messages": "ForecastRow MessageRow ReceiptRow",
             "documents": "ArchiveRow CommentRow DocumentRow HumanRow PlanRow ProposalRow",
             "sessions": "ConversationRow JournalRow ProcessRow SessionRow UsageRow",
             "submissions": "OpinionRow ReportRow SubmissionRow VerificationRow",

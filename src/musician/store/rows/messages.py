@@ -27,3 +27,11 @@ class ForecastRow(NamedTuple):
         from musician.protocol.messages.stored import read_forecast
 
         return read_forecast(self.fields)
+
+
+class ReceiptRow(NamedTuple):
+    """Of a message of the conductor's that has reached the task's session; what has not has none (D12)."""
+
+    message_id: int
+    delivered_at: str
+    acknowledged_at: str | None

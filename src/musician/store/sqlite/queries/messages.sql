@@ -15,6 +15,9 @@ SELECT * FROM orchestration_messages WHERE id = :id;
 SELECT * FROM (SELECT * FROM orchestration_messages WHERE task_id = :task_id ORDER BY id DESC LIMIT :most)
 ORDER BY id;
 
+-- name: receipts_of_task
+SELECT message_id, delivered_at, acknowledged_at FROM receipts WHERE task_id = :task_id;
+
 -- name: unread
 -- What the conductor said after the last message this task acknowledged, counted by id (D12); what was ordered of a
 -- claim that has ended is nobody's any more (D37).
