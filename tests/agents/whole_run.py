@@ -89,7 +89,7 @@ def house(
     """A repository with the plan, set up, and a real agent whose model is the script."""
     project = begin(folder / "my project (é)", {"PLAN.md": plan})
     with ScriptedModel(model) as server:
-        found = House(project=project, env=_surroundings(agent, folder / "home", server.url))
+        found = House(project=project, env=surroundings(agent, folder / "home", server.url))
         found.run("init")
         (project / ".musician" / "config.toml").write_text(settings, encoding="utf-8")
         yield found
@@ -127,7 +127,7 @@ def play(
     return Ran(project=found.project, told=told)
 
 
-def _surroundings(agent: str, home: Path, url: str) -> dict[str, str]:
+def surroundings(agent: str, home: Path, url: str) -> dict[str, str]:
     if agent == "claude":
         return ClientHome(home, model_url=url).env
     modules = find_agents()

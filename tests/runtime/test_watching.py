@@ -6,6 +6,7 @@ The musicians are real; the conductor is the test.
 import os
 import signal
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ import pytest
 
 from musician import service
 from musician.config import load_settings
+from musician.processes.life_lock import LifeLock, held_by, hold
 from musician.protocol.claim import Claim
 from musician.protocol.musician import inputs as i
 from musician.protocol.rules.liveness import HeartbeatStatus, heartbeat_status
@@ -313,3 +315,39 @@ def test_without_a_place_for_a_bell_the_database_is_looked_at(
     told = service.send(stage.store, TASK, "can you hear me?")
     heard = watch(stage, claimed, Settings(), until=i.MessageArrived)
     assert [given.message_id for given in heard if isinstance(given, i.MessageArrived)] == [told]
+
+
+def test_of_two_persons_one_after_the_other_each_is_heard(
+    stage: "Stage", claimed: Claim, tmp_path: Path
+) -> None:
+    """ATTACH: the lock changes hands between two looks; the second must not have the agent by the first one's leave."""
+    told: list[str] = []
+
+    async def tell(given: i.Input) -> None:
+        told.append(type(given).__name__)
+        if len(told) == 1:  # nobody looks while the lock changes hands
+            held.pop().release()
+            second = hold(lock, session_id="second")
+            assert isinstance(second, LifeLock)
+            held.append(second)
+        if len(told) == 3:
+            held.pop().release()
+        if len(told) == 4:
+            service.fence(stage.store, TASK, epoch=claimed.epoch)
+
+    async def run() -> None:
+        with anyio.fail_after(HANG_S):
+            await Watcher(
+                store=stage.store,
+                claim=claimed,
+                settings=Settings(),
+                tell=tell,
+                wanted_by=partial(held_by, lock),
+            ).run()
+
+    lock, held = tmp_path / "person", list[LifeLock]()
+    first = hold(lock, session_id="first")
+    assert isinstance(first, LifeLock)
+    held.append(first)
+    anyio.run(run)
+    assert told == ["PersonCame", "PersonLeft", "PersonCame", "PersonLeft", "ClaimWasLost"]

@@ -230,6 +230,8 @@ def act_of(act: r.Act) -> str:
             return "wait for the provider"
         case r.Release():
             return "release the conversation to a person"
+        case r.TakeBack():
+            return "take the conversation back"
         case r.Steer():
             return f"say to what runs: {act.text}"
         case r.End():

@@ -231,8 +231,10 @@ class Terminal:
 class HasTerminal(Protocol):
     """What an agent is besides that a person can speak with by itself."""
 
-    def terminal(self, token: str, env: Mapping[str, str], model: str) -> Terminal:
-        """Return the program that goes on with the conversation; ``env`` is added to its environment."""
+    def terminal(self, token: str, env: Mapping[str, str], model: str) -> Terminal | None:
+        """Return the program that goes on with the conversation; None if there is none. ``env`` is added to its
+        environment.
+        """
         ...
 
 

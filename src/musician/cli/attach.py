@@ -8,8 +8,16 @@ from musician.cli.context import App
 from musician.cli.options import command, task_argument
 from musician.cli.render import show
 from musician.protocol.errors import NotAttachable
+from musician.runtime.attaching import Outcome
 from musician.runtime.attaching import attach as attach_to
 from musician.runtime.world import WORLD
+
+_TOLD = {
+    Outcome.GOES_ON: "given back; its session goes on",
+    Outcome.ENDED: "its session has ended meanwhile, and your terminal with it; what you changed is kept",
+    Outcome.GONE: "nobody is there to take it back: its session is gone. What you changed stays in its tree, and the"
+    " next session keeps it under a ref",
+}
 
 
 @command("attach")
@@ -19,7 +27,7 @@ def attach(app: App, task_id: str) -> None:
     """Speak with TASK's agent in its own terminal, in the task's tree.
 
     What it plays is stopped, and nothing is prompted until you leave the terminal. Then what you have changed is
-    committed as the session's, and it goes on.
+    committed as the session's, and it goes on. What the agent uses meanwhile is not metered.
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise NotAttachable(
@@ -27,10 +35,5 @@ def attach(app: App, task_id: str) -> None:
             reason="this is no terminal",
             remedy=f"use `musician send {task_id} TEXT` from a program",
         )
-    goes_on = attach_to(app.root, app.store, task_id, world=WORLD)
-    told = (
-        "given back; its session goes on"
-        if goes_on
-        else "its session ended meanwhile, and your terminal with it"
-    )
-    show(app, {"task_id": task_id, "goes_on": goes_on}, f"{task_id}: {told}")
+    outcome = attach_to(app.root, app.store, task_id, world=WORLD)
+    show(app, {"task_id": task_id, "session": outcome}, f"{task_id}: {_TOLD[outcome]}")

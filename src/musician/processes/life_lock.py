@@ -102,6 +102,14 @@ def is_held(path: Path) -> bool:
         os.close(descriptor)
 
 
+def held_by(path: Path) -> str:
+    """Return what the living holder has signed the lock with, "" if there is none.
+
+    For a moment after it was taken, that is the signature of the holder before.
+    """
+    return (holder(path).session_id or "unsigned") if is_held(path) else ""
+
+
 def holder(path: Path) -> HeldBy:
     """Return what the file says about its last holder, which may be dead. It is for people; decide nothing by it."""
     try:

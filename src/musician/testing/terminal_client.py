@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Self
@@ -32,7 +32,7 @@ class TerminalClient:
 
     def __init__(
         self,
-        home: ClientHome,
+        home: ClientHome | Mapping[str, str],
         cwd: Path,
         *,
         prompt: str = "",
@@ -40,10 +40,14 @@ class TerminalClient:
         arguments: Iterable[str] = (),
         program: Sequence[str] = (),
     ) -> None:
-        """``program`` is what runs in the place of the client, and runs that itself."""
+        """``program`` is what runs in the place of the client, and runs that itself; then ``home`` may be its whole
+        environment.
+        """
         loaded = [part for plugin in plugins for part in ("--plugin-dir", str(plugin))]
-        self._argv = [*program] or [str(home.client), *loaded, *arguments, *filter(None, [prompt])]
-        self._home, self._cwd = home, cwd
+        client = [str(home.client)] if isinstance(home, ClientHome) else []
+        self._argv = [*program] or [*client, *loaded, *arguments, *filter(None, [prompt])]
+        self._env = home.env if isinstance(home, ClientHome) else home
+        self._cwd = cwd
         self.mark = new_mark()
 
     def __enter__(self) -> Self:
@@ -52,7 +56,7 @@ class TerminalClient:
         (self._folder / "conf").write_text(_CONFIGURATION, encoding="utf-8")
         os.mkfifo(self._folder / "told")
         self._told = os.open(self._folder / "told", os.O_RDWR | os.O_NONBLOCK)
-        variables = {**self._home.env, "TERM": "xterm-256color", MARK: self.mark}
+        variables = {**self._env, "TERM": "xterm-256color", MARK: self.mark}
         argv = ["env", "-i", *(f"{name}={value}" for name, value in variables.items()), *self._argv]
         size = ("-x", str(_COLUMNS), "-y", str(_LINES))
         try:
@@ -125,9 +129,13 @@ class TerminalClient:
         """Press keys by tmux's names: Enter, Escape, C-c, …"""
         self._tmux("send-keys", *keys)
 
+    def close_window(self) -> None:
+        """Close it, as a person does by the mouse: its programs get a SIGHUP."""
+        self._tmux("kill-server")
+
     def _tmux(self, *arguments: str) -> str:
         env = {
-            "PATH": self._home.env["PATH"],
+            "PATH": self._env["PATH"],
             "HOME": str(self._folder),
             "LANG": "C.UTF-8",
             "TERM": "xterm-256color",

@@ -74,5 +74,9 @@ def test_an_exit_waits_until_it_is_given_back_unless_it_is_urgent() -> None:
     assert story.state.mode is Mode.WITH_PERSON
     assert "ExitClaim" in left(story).names()
     story = attached().note("hand off", urgent=True).tell(i.ExitWasRequested(text="hand off", message_id=20))
-    assert "ExitClaim" in story.names()
-    assert "ExitClaim" in attached().tell(i.StopAsked(reason="SIGTERM")).names()
+    assert story.names() == ["TakeBack"]
+    assert "PlayPiece" not in left(story).names()
+    story = attached().tell(i.StopAsked(reason="SIGTERM"))
+    assert story.names() == ["TakeBack"]
+    exit_claim = left(story).only(r.ExitClaim)
+    assert [(entry.kind, entry.commit_id) for entry in exit_claim.entries] == [(EntryKind.GIVEN_BACK, "c9")]

@@ -140,6 +140,9 @@ class World:
             case r.Release():
                 assert not self.is_running
                 assert self.engine.mode is Mode.WITH_PERSON
+            case r.TakeBack():
+                assert self.engine.mode is Mode.WITH_PERSON
+                assert self.engine.leave_reason
             case r.End():
                 self.ended = act
 
@@ -251,7 +254,12 @@ def test_whatever_a_session_is_told_its_records_are_legal_and_nothing_is_done_tw
         assert world.is_running is (
             engine.mode in (Mode.PLAYING, Mode.REWORKING, Mode.VERIFYING, Mode.STOPPING)
         ) or (world.ended is not None)
-        assert not engine.leave_reason or world.is_running or world.ended is not None
+        assert (
+            not engine.leave_reason
+            or world.is_running
+            or world.ended is not None
+            or engine.mode is Mode.WITH_PERSON
+        )
         played = completed(world.journal)
         assert len(set(played)) == len(played), "each item is completed once"
         order = [item.item for item in program.items]

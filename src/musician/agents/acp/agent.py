@@ -6,7 +6,7 @@ waits for an answer.
 """
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
 import anyio
@@ -19,7 +19,7 @@ from musician.agents.acp.failures import UNDERSTOOD, of_refused_request
 from musician.agents.acp.profiles import Profile
 from musician.agents.acp.session import AcpSession
 from musician.agents.hosted import OPEN_LIMIT_S, Complaints, NoSession, leave_files, own_folders
-from musician.agents.port import AgentSession, Stage
+from musician.agents.port import AgentSession, Stage, Terminal
 from musician.processes.sandbox import Own
 from musician.processes.spawn import speak_with
 from musician.protocol.musician.inputs import PieceEnding
@@ -37,17 +37,13 @@ class AcpAgent:
 
     @asynccontextmanager
     async def open(self, stage: Stage) -> AsyncIterator[AgentSession]:
-        env = {**os.environ, **self._profile.env, **stage.env}
-        leave_files(env, self._profile.leaves)
+        env = self._environment(stage.env)
         async with speak_with(
             self._profile.command,
             cwd=stage.tree,
             env=env,
             on_process=stage.on_process,
-            keeps=Own(
-                views=own_folders(env, *self._profile.keeps, sealed=self._profile.sealed),
-                hosts=self._profile.hosts,
-            ),
+            keeps=self._kept(env),
         ) as program:
             complaints = Complaints(program)
             session = AcpSession(self._profile, stage, complaints.last_words)
@@ -55,6 +51,22 @@ class AcpAgent:
             async with complaints.heard(), connected(program, session.heard) as wire:
                 session.wire = wire
                 yield await _agreed(session, self._profile, stage, complaints)
+
+    def terminal(self, token: str, env: Mapping[str, str], model: str) -> Terminal | None:
+        if not self._profile.terminal:
+            return None
+        whole = self._environment(env)
+        argv = (*self._profile.terminal, *((f"--model={model}",) if model else ()), token)
+        return Terminal(argv=argv, env=whole, keeps=self._kept(whole))
+
+    def _environment(self, added: Mapping[str, str]) -> dict[str, str]:
+        env = {**os.environ, **self._profile.env, **added}
+        leave_files(env, self._profile.leaves)
+        return env
+
+    def _kept(self, env: Mapping[str, str]) -> Own:
+        views = own_folders(env, *self._profile.keeps, sealed=self._profile.sealed)
+        return Own(views=views, hosts=self._profile.hosts)
 
 
 async def _agreed(

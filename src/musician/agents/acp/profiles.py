@@ -44,6 +44,8 @@ class Profile:
     """What it reaches its model by."""
     leaves: "Mapping[OwnPlace, str]" = field(default_factory=dict)
     """Files that it makes at its first start and cannot start without, in folders that a sandbox closes."""
+    terminal: tuple[str, ...] = ()
+    """The program with which a person goes on with a session, whose id is its last argument; () if there is none."""
 
 
 KNOWN: Mapping[str, Profile] = {
@@ -54,6 +56,8 @@ KNOWN: Mapping[str, Profile] = {
         keeps=(("CODEX_HOME", ".codex", ""),),
         hosts=("api.openai.com", "auth.openai.com", "chatgpt.com"),
         sealed=("AGENTS.md", "config.toml", "hooks.json", "prompts", "rules", "skills"),
+        # Without the daemon, which would outlive the terminal; it asks the person, as the adapter asks us.
+        terminal=("codex", "resume", "--no-daemon", "--sandbox=read-only", "--ask-for-approval=on-request"),
     ),
     "opencode": Profile(
         command=("opencode", "acp"),

@@ -72,8 +72,13 @@ def person_came(turn: Turn) -> None:
 
 def person_left(turn: Turn, given: i.PersonLeft) -> None:
     turn.set(is_wanted=False)
-    if turn.state.mode is Mode.WITH_PERSON:
-        turn.write(turn.entry(EntryKind.GIVEN_BACK, commit_id=given.commit_id))
+    if turn.state.mode is not Mode.WITH_PERSON:
+        return
+    given_back = turn.entry(EntryKind.GIVEN_BACK, commit_id=given.commit_id)
+    if turn.state.leave_reason:  # in one record: whoever gave it back sees at once that nothing goes on
+        exit_claim(turn, entries=(turn.note(given_back),))
+    else:
+        turn.write(given_back)
         go_on(turn)
 
 

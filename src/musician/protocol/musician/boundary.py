@@ -7,7 +7,7 @@ begins the next item. The next item depends on the journal alone, so
 after a stop, a failure or a verdict the same boundary begins the same item again.
 """
 
-from musician.protocol.journal import AWAITS_ANSWER, EntryKind
+from musician.protocol.journal import AWAITS_ANSWER, Entry, EntryKind
 from musician.protocol.musician import ready as r
 from musician.protocol.musician.program import CheckpointItem, Play
 from musician.protocol.musician.state import BUSY, Mode, MusicianState, Waiting
@@ -43,13 +43,13 @@ def go_on(turn: Turn) -> None:
         _begin_next(turn)
 
 
-def exit_claim(turn: Turn, *, handoff: str = "", notes: str = "") -> None:
+def exit_claim(turn: Turn, *, handoff: str = "", notes: str = "", entries: tuple[Entry, ...] = ()) -> None:
     """Write the terminal record, and nothing after it (D1).
 
     Messages that nobody has acted on stay unread for the successor (D12).
     """
     turn.settle(_leading_silent(turn))
-    turn.records.append(replace(leaving(turn.state), handoff=handoff, notes=notes))
+    turn.records.append(replace(leaving(turn.state), handoff=handoff, notes=notes, entries=entries))
     turn.end(r.EndKind.EXITED, turn.state.leave_reason)
 
 
@@ -62,14 +62,17 @@ def release(turn: Turn) -> None:
 def exit_soon(turn: Turn, reason: str, *, at_once: bool) -> None:
     """Exit at the next boundary, or now with ``at_once``. The first reason counts.
 
-    What a person has is given back before the boundary comes.
+    What a person has is given back before the boundary comes, or taken back ``at_once``.
     """
     if not turn.state.leave_reason:
         turn.set(leave_reason=reason)
     if turn.state.mode in BUSY:
         if at_once:
             turn.stop_what_runs()
-    elif turn.state.mode is not Mode.STOPPING and (at_once or turn.state.mode is not Mode.WITH_PERSON):
+    elif turn.state.mode is Mode.WITH_PERSON:
+        if at_once:
+            turn.acts.append(r.TakeBack())
+    elif turn.state.mode is not Mode.STOPPING:
         exit_claim(turn)
 
 

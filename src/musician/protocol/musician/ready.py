@@ -185,6 +185,11 @@ class Release:
     """Close the agent's session, and tell that it is released to a person. ``PersonLeft`` follows."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakeBack:
+    """End the person's terminal: the session must leave. ``PersonLeft`` follows."""
+
+
 class EndKind(StrEnum):
     COMPLETE = "complete"
     EXITED = "exited"
@@ -200,7 +205,7 @@ class End:
     reason: str
 
 
-Act = PlayPiece | ReworkPiece | KeepPiece | Verify | StopPiece | Steer | AwaitLimit | Release | End
+Act = PlayPiece | ReworkPiece | KeepPiece | Verify | StopPiece | Steer | AwaitLimit | Release | TakeBack | End
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,7 +22,7 @@ from musician import service
 from musician.agents import port
 from musician.agents.hearing import kept, plain
 from musician.processes.identity import ProcessIdentity
-from musician.processes.life_lock import is_held, person_path
+from musician.processes.life_lock import held_by, person_path
 from musician.processes.output import one_line
 from musician.processes.transcript import Kind, Transcript
 from musician.protocol.claim import Claim
@@ -138,7 +138,7 @@ class Session:
             claim=self.claim,
             settings=self.settings,
             tell=self._send.send,
-            is_wanted=partial(is_held, person_path(self.task_files.root.locks_dir, self.claim.task_id)),
+            wanted_by=partial(held_by, person_path(self.task_files.root.locks_dir, self.claim.task_id)),
         )
 
     def __enter__(self) -> Self:
@@ -232,6 +232,8 @@ class Session:
                 self._group.start_soon(self._await_limit)
             case r.Release():
                 await self._release()
+            case r.TakeBack():
+                await self._send.send(i.PersonLeft())
             case r.Steer():
                 self._group.start_soon(self._steer, act)
             case r.End():
@@ -248,7 +250,7 @@ class Session:
 
     async def _release(self) -> None:
         await self._engaged.close()
-        released = r.Write(entries=(Entry(kind=EntryKind.WITH_PERSON),))
+        released = r.Write(entries=(Entry(kind=EntryKind.WITH_PERSON, text=self._watcher.person),))
         await run_sync(partial(self.recorder.store_record, released))
 
     def _keep_persons(self) -> str | None:

@@ -43,15 +43,16 @@ class Watcher:
     claim: Claim
     settings: Settings
     tell: Callable[[i.Input], Awaitable[None]]
-    is_wanted: Callable[[], bool] = lambda: False
-    """Whether a person holds the lock to speak with the agent."""
+    wanted_by: Callable[[], str] = lambda: ""
+    """The signature of whoever holds the lock to speak with the agent; "" if nobody does."""
     awaiting_id: int | None = None
     """The submission or report whose verdict is awaited."""
     is_paused: bool = False
     """The session waits, for a verdict or an answer, and plays nothing meanwhile."""
     last_seen_id: int = 0
     exit_told: bool = False
-    _was_wanted: bool = False
+    person: str = ""
+    """Who was seen to hold it last."""
     _since_s: float = math.inf
     """When the wait began that lasts, or was last looked into."""
     _ear: Listener | None = None
@@ -83,7 +84,7 @@ class Watcher:
 
     def _poll_s(self) -> float:
         waiting = self.settings.waiting
-        if self._was_wanted:
+        if self.person:
             return PERSON_POLL_S  # a lock that is let go rings nobody
         return waiting.pause_poll_s if self.is_paused else waiting.background_poll_s
 
@@ -111,10 +112,11 @@ class Watcher:
         return look.state in ACTIVE
 
     async def _mind_person(self) -> None:
-        is_wanted = self.is_wanted()
-        if is_wanted != self._was_wanted:
-            self._was_wanted = is_wanted
-            await self.tell(i.PersonCame() if is_wanted else i.PersonLeft())
+        before, self.person = self.person, self.wanted_by()
+        if before and self.person != before:  # another may have come between two looks
+            await self.tell(i.PersonLeft())
+        if self.person and self.person != before:
+            await self.tell(i.PersonCame())
 
     async def _hand_over(self, look: Observation, asked: int | None) -> None:
         """Tell what is new, a verdict first, because the session waits for it; then record the delivery."""
