@@ -18,7 +18,7 @@ from musician.testing.waiting import HANG_S
 from tests.surroundings import Call, play
 
 MARKUP = [
-    "<img src=x onerror=\"fetch('/api/x')\">",
+    "<img src=x onerror=\"fetch('/x')\">",
     "<script>document.title='xss'</script>",
     "[click](javascript:alert(1))",
     '"><svg onload=alert(1)>',
@@ -273,11 +273,47 @@ def test_the_page_shows_what_was_said_as_text_and_nothing_else(ready: Path, call
     page = Elements()
     page.feed((ready / "page.html").read_text())
     assert page.tags == {
-        *("html", "meta", "title", "style", "h1", "p", "table", "tr", "th", "td", "pre"),
+        *("html", "meta", "title", "style", "h1", "h2", "p", "table", "tr", "th", "td", "pre"),
     }
-    assert page.attributes == {"lang", "charset", "http-equiv", "content", "class"}
+    assert page.attributes == {"lang", "charset", "name", "http-equiv", "content", "class"}
     for text in MARKUP:
         assert text in page.text
+
+
+def test_a_page_to_share_has_no_secret_and_no_path_outside_the_project(
+    ready: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever stands around them; what is a name of the project's own, or an address, stays."""
+    monkeypatch.setenv("MY_API_KEY", "hunter2hunter2")
+    home = ready.parent / "Ada Home"
+    monkeypatch.setenv("HOME", str(home))
+    said = [
+        f"see {ready}/src/main.py:12 and '{home}/notes/diary.txt', error:/var/lib/other/x.db",
+        "PATH=/opt/tools/bin:/home/ada/bin file:///home/ada/plan.md (~/.ssh/id_rsa) ~bob/x",
+        "hunter2hunter2 ghp_" + "a" * 36 + " https://ada:pa55word@example.org/a/b",
+        "docs/plan/one.md ./src/x.py a/b https://example.org/home/page 3/4 and/or",
+    ]
+    for text in said:
+        call("send", "task-01", "--", text)
+    call("timeline", "--html", "page.html")
+    page = Elements()
+    page.feed((ready / "page.html").read_text())
+    for gone in (
+        "hunter2",
+        "ghp_",
+        "pa55",
+        "diary",
+        "/var/",
+        "ada/bin",
+        "plan.md",
+        "id_rsa",
+        "bob",
+        "Ada Home",
+        str(ready),
+    ):
+        assert gone not in page.text, gone
+    assert "see src/main.py:12 and" in page.text
+    assert said[-1] in page.text
 
 
 def test_a_page_that_cannot_be_written_is_told(ready: Path, call: Call) -> None:
