@@ -12,26 +12,36 @@ import pytest
 from musician.protocol.journal import (
     CEILING_REACHED,
     CONDUCTOR_TIMEOUT,
+    JUDGED_BY_PERSON,
     PROVIDER_REFUSES,
+    Entry,
     EntryKind,
+    Progress,
 )
 from musician.protocol.messages.types import ContextWarning, ErrorReport
 from musician.protocol.musician import inputs as i
 from musician.protocol.musician import ready as r
 from musician.protocol.musician.agreement import granted_text
-from musician.protocol.musician.program import Play
+from musician.protocol.musician.choosing import absorbed
+from musician.protocol.musician.program import Play, Program
+from musician.protocol.musician.since import Since
 from musician.protocol.musician.state import Mode
 from musician.protocol.musician.writing import context_warning
 from musician.protocol.rules.delegation import Attempts
+from musician.protocol.rules.review import Verification
 from musician.protocol.states import State
 from tests.protocol.musician.story import (
     PROGRAM,
     Story,
+    at_checkpoint,
+    check,
     final_submitted,
     long_program,
+    play,
     submitted,
     tight,
 )
+from tests.said import evidence
 
 Written = list[tuple[EntryKind, str, str]]
 
@@ -177,3 +187,76 @@ def test_who_is_told_to_exit_has_no_open_question_any_more() -> None:
 def test_the_point_that_was_granted_is_said_in_pieces_or_as_the_checkpoint() -> None:
     assert granted_text(3) == "3 more, then hand off"
     assert "checkpoint" in granted_text(None)
+
+
+def _verified(outcome: Verification = Verification.GREEN, *findings: str) -> i.VerificationEnded:
+    return i.VerificationEnded(
+        outcome=outcome,
+        verified=evidence(),
+        tests="3 passed",
+        failing="test_x fails",
+        files_modified=2,
+        key_outputs=(),
+        findings=findings,
+    )
+
+
+def test_what_the_referee_finds_is_submitted_but_for_what_was_accepted_before() -> None:
+    """A finding that a judge has accepted is not asked about again; a new one never goes missing."""
+    story = at_checkpoint()
+    story.state = replace(story.state, progress=replace(story.state.progress, accepted=frozenset({"known"})))
+    assert story.tell(_verified(Verification.GREEN, "known", "new")).entries() == [
+        (EntryKind.VERIFIED, "checkpoint 1", "3 passed"),
+        (EntryKind.FINDING, "checkpoint 1", "new"),
+        (EntryKind.SUBMITTED, "checkpoint 1", ""),
+    ]
+
+
+def test_a_red_verification_is_kept_with_its_evidence() -> None:
+    story = at_checkpoint().tell(_verified(Verification.RED))
+    assert story.only(r.Write).verified == evidence()
+    assert story.entries() == [(EntryKind.NOT_VERIFIED, "checkpoint 1", "3 passed")]
+
+
+def test_every_rework_has_a_number_of_its_own() -> None:
+    story = submitted()
+    for number in (1, 2, 3):
+        assert story.judged(State.REVIEW_FAILED, "too broad").state.rework_item == f"rework 1.{number}"
+        assert story.done().entries() == [(EntryKind.REWORKED, f"rework 1.{number}", "")]
+        story.verified()
+
+
+def test_who_leaves_by_hand_leaves_its_own_handoff_or_its_notes() -> None:
+    told = i.LeavingChosen(reason="context", handoff="# mine", notes="the rest")
+    story = Story()
+    story.state = replace(story.state, mode=Mode.CHOOSING, chooses=True)
+    left = story.tell(told).only(r.ExitClaim)
+    assert (left.reason, left.handoff, left.notes) == ("context", "# mine", "the rest")
+
+
+def test_a_person_who_judged_leaves_nothing_of_the_path_before() -> None:
+    before = [Entry(kind=kind) for kind in (EntryKind.ERROR, EntryKind.NOT_VERIFIED, EntryKind.RETRIED)]
+    since = Since().after(before)
+    assert (since.errors, since.reds, since.is_red) == (1, 1, True)
+    judged = since.after([Entry(kind=EntryKind.NOTE, text=JUDGED_BY_PERSON)])
+    assert judged == Since(is_red=True)
+    assert since.after([Entry(kind=EntryKind.VERIFIED)]) == replace(since, reds=0, is_red=False)
+    assert since.after([Entry(kind=EntryKind.ERROR)]) == replace(since, errors=2, reds=0)
+
+
+def test_only_points_are_mended_in_something() -> None:
+    done = Entry(kind=EntryKind.COMPLETED, item="step 1")
+    assert Since().after([done]).mended_in == ()
+    assert Since(points=("rename it",)).after([done]).mended_in == ("step 1",)
+
+
+def test_a_step_that_was_played_as_a_whole_counts_its_pieces_that_nobody_began() -> None:
+    pieces = tuple(play(f"step 1 agent {number}", is_agent=True) for number in (1, 2, 3))
+    program = Program(task_id="task-01", title="Greet", items=(play("step 1"), *pieces, check(1, of=1)))
+    state = Story(program=program).state
+    state = replace(
+        state, begun=frozenset({"step 1 agent 1"}), progress=Progress(completed=("step 1 agent 2",))
+    )
+    assert absorbed(state, "step 1") == (
+        Entry(kind=EntryKind.COMPLETED, item="step 1 agent 3", text="by the musician, with its step"),
+    )
