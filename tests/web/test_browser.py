@@ -191,6 +191,32 @@ def test_nothing_needs_a_script(
 
 
 @pytest.mark.deep
+def test_nothing_runs_that_is_not_known_to_live(
+    tmp_path: Path, command: tuple[str, ...], browser: BrowserContext
+) -> None:
+    """DASHBOARD-ORDERS: a musician is killed, and writes nothing any more; the page says so by itself."""
+    folder = begin(tmp_path / "tune", {"PLAN.md": PLAN, "README": "Songs\n"})
+    for words in (("init",), ("plan", "lock", "PLAN.md")):
+        subprocess.run([*command, *words], cwd=folder, check=True, capture_output=True, timeout=HANG_S)
+    with Served(folder, command) as desk:
+        page = browser.new_page()
+        page.goto(desk.address)
+        env = {**os.environ, "MUSICIAN_GO": str(tmp_path / "never")}
+        musician = subprocess.Popen(
+            [*command, "work", "task-02"], cwd=folder, stdout=subprocess.DEVNULL, env=env
+        )
+        lane = page.locator("#plans tr", has_text="task-02").locator(".lane")
+        running = page.locator("#glance .counts div", has_text="running").locator("dd")
+        expect(lane).to_have_text("running")
+        expect(running).to_have_text("1")
+        musician.kill()
+        musician.wait(HANG_S)
+        expect(lane).to_have_text("stands still")
+        expect(running).to_have_text("0")
+        page.close()
+
+
+@pytest.mark.deep
 def test_a_whole_run_is_watched_on_pages_that_nobody_loads_again(
     tmp_path: Path, command: tuple[str, ...], browser: BrowserContext
 ) -> None:
@@ -313,7 +339,15 @@ def test_a_whole_review_by_keyboard_while_a_run_goes_on(
         page.close()
 
 
-PAGES = ("/", "/timeline", "/plans", "/tasks/task-01", "/tasks/task-01/log", "/tasks/task-01/review")
+PAGES = (
+    "/",
+    "/timeline",
+    "/plans",
+    "/proposals",
+    "/tasks/task-01",
+    "/tasks/task-01/log",
+    "/tasks/task-01/review",
+)
 
 
 def test_every_page_fits_a_phone(submitted: Path, command: tuple[str, ...], browser: BrowserContext) -> None:

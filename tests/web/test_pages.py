@@ -12,10 +12,11 @@ from starlette.testclient import TestClient
 from musician import service
 from musician.project import Project
 from musician.protocol.claim import Claim
+from musician.reporting.asks import ANSWERS
 from musician.trees.branches import branch_of, integration_branch
 from musician.web.desk import Desk, clock
 from tests.surroundings import Call, git
-from tests.web.conftest import post
+from tests.web.conftest import Open, enter, post
 
 HOSTILE = "<script>alert(1)</script> [x](javascript:alert(1)) \x1b[31m \u202e </textarea><img src=x onerror=alert(1)>"
 
@@ -258,3 +259,78 @@ def test_a_time_of_another_day_is_shown_with_its_day(at: str, shown: str) -> Non
     found = clock(at, "2026-03-01 12:00:00")
     assert found.striptags() == shown
     assert (f'title="{at} UTC"' in found) is bool(at)
+
+
+SENT = sorted(
+    kind for kind, answers in ANSWERS.items() if any("musician send" in command for command, _ in answers)
+)
+
+
+@pytest.mark.parametrize("kind", SENT)
+def test_what_waits_is_answered_in_one_step_by_the_commands_own_verb(
+    claimed: Path, desk: TestClient, call: Call, kind: str
+) -> None:
+    """DASHBOARD-ORDERS"""
+    project = Project(str(claimed))
+    if kind == "question":
+        service.ask(project.store, service.only_claim(project.store, "s1"), "red or blue?")
+    else:
+        service.ask_human(project.store, "task-01", kind=kind, subject_id=1, text="why")
+    project.close()
+    (form,) = re.findall(
+        r'<form method="post" action="(/tasks/task-01/send)" id="answer-.*?>(.*?)</form>',
+        desk.get("/").text,
+        re.S,
+    )
+    fields = dict(re.findall(r'name="(\w+)" value="([^"]*)"', form[1]))
+    assert ("text" in fields) or "<textarea" in form[1]
+    fields.setdefault("text", "blue")
+    if kind == "question":
+        assert post(desk, form[0], **fields | {"question": "1"})[0] == 409
+    assert post(desk, form[0], **fields)[0] == 303
+    assert not call("needs-me", "--json").json["waiting"]
+    assert call("messages", "1", "--json").json["messages"][-1]["message"] == fields["text"]
+    if kind == "question":
+        code, text = post(desk, form[0], **fields)
+        assert (code, "blue" in text) == (409, True)
+
+
+def test_a_task_is_left_out_and_taken_back(ready: Path, desk: TestClient, call: Call) -> None:
+    """DASHBOARD-ORDERS"""
+    assert post(desk, "/tasks/task-01/skip", text=" ")[0] == 409
+    assert post(desk, "/tasks/task-01/skip", text="x", dependents="no")[0] == 409
+    assert post(desk, "/tasks/task-01/skip", text="not needed")[0] == 303
+    assert '<span class="lane skipped">skipped</span>' in desk.get("/").text
+    assert post(desk, "/tasks/task-01/retry", text="")[0] == 303
+    assert "lane skipped" not in desk.get("/").text
+    code, text = post(desk, "/tasks/task-99/retry", text="try harder")
+    assert (code, "try harder" in text) == (409, True)
+
+
+def test_proposals_are_decided_once(claimed: Path, desk: TestClient, call: Call) -> None:
+    """DASHBOARD-ORDERS"""
+    for title in ("Use tabs", "Use spaces"):
+        call("propose", "1", f"{HOSTILE} {title}", "--type", "PATTERN", "--title", title)
+    page = desk.get("/proposals").text
+    assert ("Use tabs" in page, "<script>alert" in page) == (True, False)
+    assert post(desk, "/proposals/2/decline", text="")[0] == 409
+    assert post(desk, "/proposals/2/decline", text="tabs it is")[0] == 303
+    assert post(desk, "/proposals/1/accept")[0] == 303
+    assert "Use tabs: accepted" in desk.get("/proposals").text
+    for late in (
+        "/proposals/1/accept",
+        "/proposals/9/accept",
+        "/proposals/x/accept",
+        f"/proposals/{'9' * 5000}/accept",
+    ):
+        assert post(desk, late)[0] == 409, late
+
+
+def test_a_page_that_only_shows_has_no_orders(submitted: Path, open_desk: Open) -> None:
+    """DASHBOARD-ORDERS"""
+    client = open_desk(read_only=True)
+    enter(client)
+    for path in ("/", "/proposals", "/tasks/task-01", "/tasks/task-01/review"):
+        assert 'method="post"' not in client.get(path).text, path
+    for order in ("send", "skip", "retry", "comment", "judge"):
+        assert post(client, f"/tasks/task-01/{order}", text="x")[0] == 403

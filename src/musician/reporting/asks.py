@@ -4,7 +4,9 @@ The kind is the name that the conductor gave its question. Any of the commands s
 goes on.
 """
 
+import shlex
 from collections.abc import Mapping
+from itertools import pairwise
 from types import MappingProxyType
 
 from musician import service
@@ -16,12 +18,42 @@ from musician.store.rows import HumanRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """A command's verb and what it says, for a surface that has buttons. ``hint`` stands for a person's own words."""
+
+    verb: str
+    text: str = ""
+    hint: str = ""
+    more: str = ""
+    retries: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """A ``command`` to type, and its ``effect`` in a few words."""
 
     command: str
     effect: str
 
+    @property
+    def order(self) -> Order | None:
+        """The same as one step, so that no surface offers another one; None for what is a shell's, or a look."""
+        match shlex.split(self.command):
+            case ["musician", ("send" | "handoff") as verb, _, *rest]:
+                text, options = (rest[0] if rest else ""), dict(pairwise(rest[1:]))
+                own = text in _OWN_WORDS
+                return Order(
+                    verb=verb,
+                    text="" if own else text,
+                    hint=text if own else "",
+                    more=options.get("--more", ""),
+                    retries=options.get("--retries", ""),
+                )
+        return None
+
+
+_OWN_WORDS = frozenset({"your answer", "what to do", "what to do differently"})
+"""Of a command that is shown: a person writes something else in their place."""
 
 _MOST_CHARS = 1000
 _MOST_JOINED_CHARS = 200

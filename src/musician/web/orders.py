@@ -15,9 +15,12 @@ from starlette.responses import RedirectResponse, Response
 from musician import service
 from musician.protocol.errors import BadField, MusicianError
 from musician.protocol.messages.particulars import check_said
+from musician.protocol.rules.ceilings import read_amounts
 from musician.protocol.states import State
+from musician.runtime.again import retry_task, skip_task
 from musician.runtime.commenting import comment as write_comment
 from musician.runtime.overseeing import check_database
+from musician.runtime.proposing import Desk as Proposing
 from musician.runtime.takeover import hand_over
 from musician.web.desk import Desk
 from musician.web.guard import is_form_token
@@ -89,7 +92,15 @@ def drop(desk: Desk, task_id: str, form: Form) -> None:
 
 
 def send(desk: Desk, task_id: str, form: Form) -> None:
-    service.send(desk.store, task_id, form.text("text"), urgent=form.get("urgent") == "yes")
+    """Say something, and grant what goes with it. An answer is to the question that the page has shown."""
+    text, more, retries = form.text("text"), form.get("more").split(), form.number("retries")
+    amounts = read_amounts(more)
+    if retries is not None:
+        service.grant_retries(desk.store, task_id, retries)
+    if more:
+        service.grant_means(desk.store, task_id, amounts)
+    urgent = form.get("urgent") == "yes"
+    service.send(desk.store, task_id, text, urgent=urgent, question_id=form.number("question"))
 
 
 def stop(desk: Desk, task_id: str, form: Form) -> None:
@@ -101,24 +112,52 @@ def handoff(desk: Desk, task_id: str, form: Form) -> None:
     hand_over(desk.root, desk.store, task_id, form.get("text") or None, desk.settings)
 
 
-def order(verb: Callable[[Desk, str, Form], None], *, back: str = "") -> Callable[[Request], "object"]:
-    """Return the endpoint of an order about one task; ``back`` is the page of it that is shown then."""
+def retry(desk: Desk, task_id: str, form: Form) -> None:
+    text, from_start = form.get("text").strip() or None, form.get("from-start") == "yes"
+    retry_task(desk.root, desk.store, task_id, desk.settings, text, from_start=from_start)
+
+
+def skip(desk: Desk, task_id: str, form: Form) -> None:
+    name = form.get("dependents")
+    if name and name not in list(service.Dependents):
+        raise BadField(field="dependents", value=name, reason="use " + ", ".join(service.Dependents))
+    named = service.Dependents(name) if name else None
+    skip_task(desk.root, desk.store, task_id, form.text("text"), desk.settings, dependents=named)
+
+
+def accept(desk: Desk, number: str, _: Form) -> None:
+    Proposing(root=desk.root, store=desk.store).accept(_number(number), session_id=None)
+
+
+def decline(desk: Desk, number: str, form: Form) -> None:
+    Proposing(root=desk.root, store=desk.store).reject(_number(number), form.text("text"), session_id=None)
+
+
+def _number(text: str) -> int:
+    return Form({"number": [text]}).number("number") or 0
+
+
+def order(
+    verb: Callable[[Desk, str, Form], None], *, back: str = "/tasks/{}"
+) -> Callable[[Request], "object"]:
+    """Return the endpoint of an order about what its address names; ``back`` is the page that is shown then."""
 
     async def endpoint(request: Request) -> Response:
-        desk, task_id = desk_of(request), request.path_params["task_id"]
+        desk, name = desk_of(request), request.path_params["name"]
+        page = back.format(quote(name, safe=""))
         form = await _form(request)
         if form is None:
             text = f"A form has at most {MOST_FORM_BYTES} bytes and {MOST_FIELDS} fields."
-            return await _refused(request, text, task_id)
+            return await _refused(request, text, page)
         if not is_form_token(request.scope, form.get("token")):
-            return await _refused(request, "This page is of an earlier server. Load it again.", task_id, form)
+            return await _refused(request, "This page is of an earlier server. Load it again.", page, form)
         await run_sync(check_database, desk.store)
         try:
-            await run_sync(verb, desk, task_id, form)
+            await run_sync(verb, desk, name, form)
         except MusicianError as error:
-            return await _refused(request, str(error), task_id, form)
+            return await _refused(request, str(error), page, form)
         desk.news.look()
-        return RedirectResponse(f"/tasks/{quote(task_id)}{back}", status_code=303)
+        return RedirectResponse(page, status_code=303)
 
     return endpoint
 
@@ -137,8 +176,8 @@ async def _form(request: Request) -> Form | None:
     return Form(fields)
 
 
-async def _refused(request: Request, text: str, task_id: str, form: Form | None = None) -> Response:
+async def _refused(request: Request, text: str, page: str, form: Form | None = None) -> Response:
     """Say that nothing was done, and give back what was written."""
     written = [] if form is None else form.all("text")
-    about = {"title": "Not done", "text": text, "task_id": task_id, "written": written}
+    about = {"title": "Not done", "text": text, "back": page, "written": written}
     return await run_sync(lambda: desk_of(request).page(request, "message.html", status=409, **about))

@@ -25,6 +25,7 @@ from musician.reporting.timeline import happenings
 from musician.reporting.transcripts import sizes_of
 from musician.reporting.under_review import change_of, submission_of
 from musician.reporting.wording import say_anomaly
+from musician.service.similarity import alike_among
 from musician.trees.diffs import FileDiff, files_between, patch_of, text_of_blob
 from musician.web import drawing
 from musician.web.desk import MOST_LOG_LINES, Desk
@@ -105,6 +106,16 @@ def task(request: Request) -> HTMLResponse:
         context=drawing.context_of(view, desk.settings),
         waits=standing.state in WAITING,
     )
+
+
+def proposals(request: Request) -> HTMLResponse:
+    """What musicians propose to keep, and which of it is nearly the same; what was decided stands below."""
+    desk = desk_of(request)
+    every = service.list_proposals(desk.store, only_open=False)
+    like: dict[int, list[int]] = {}
+    for each in alike_among(every):
+        like.setdefault(each.of, []).append(each.other)
+    return desk.page(request, "proposals.html", proposals=every, like=like)
 
 
 def log(request: Request) -> HTMLResponse:

@@ -58,16 +58,19 @@ def application(desk: Desk, *, port: int, keys: Keys, token: str) -> Guard:
         Route("/syntax.css", pages.syntax),
         Route("/plans", pages.plans),
         Mount("/plans/{plan_id}", routes=[Route(path, pages.of_an_archive(page)) for path, page in looks]),
+        Route("/proposals", pages.proposals),
         *(
-            Route(f"{task}/{name}", endpoint, methods=["POST"])
-            for name, endpoint in (
-                ("judge", orders.order(orders.judge)),
-                ("comment", orders.order(orders.comment, back="/review")),
-                ("drop", orders.order(orders.drop, back="/review")),
-                ("send", orders.order(orders.send)),
-                ("stop", orders.order(orders.stop)),
-                ("handoff", orders.order(orders.handoff)),
+            Route(f"{of}/{{name}}/{verb.__name__}", orders.order(verb, back=back), methods=["POST"])
+            for of, back, verbs in (
+                (
+                    "/tasks",
+                    "/tasks/{}",
+                    (orders.judge, orders.send, orders.stop, orders.handoff, orders.retry, orders.skip),
+                ),
+                ("/tasks", "/tasks/{}/review", (orders.comment, orders.drop)),
+                ("/proposals", "/proposals", (orders.accept, orders.decline)),
             )
+            for verb in verbs
         ),
         Mount("/static", StaticFiles(packages=[("musician.web", "static")])),
     ]

@@ -16,7 +16,7 @@ function liveParts(within) {
 }
 
 function isTypedIn(part) {
-  return [...part.querySelectorAll("textarea")].some((field) => field.value !== field.defaultValue)
+  return [...part.querySelectorAll("textarea, input[type=text]")].some((field) => field.value !== field.defaultValue)
     || (part.contains(document.activeElement) && document.activeElement.matches("textarea, input, select"));
 }
 
