@@ -97,7 +97,8 @@ class Foresight:
         git = Git(self._root.path)
         tip = git.commit_id(full_ref(integration_branch(self._plan_id))) or self._base
         refs = {task_id: full_ref(branch_of(self._plan_id, task_id)) for task_id in task_ids}
-        heads = {task_id: head for task_id, ref in refs.items() if (head := git.commit_id(ref))}
+        commits = git.commit_ids(refs.values())
+        heads = {task_id: commits[ref] for task_id, ref in refs.items() if ref in commits}
         if (tip, heads) == (self._tip, self._heads):
             return self._ahead
         if tip != self._tip:

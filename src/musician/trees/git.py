@@ -16,7 +16,7 @@ Knows how to start git for one working tree and what its answers look like. Refu
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -169,6 +169,14 @@ class Git:
         )
         # Before git 2.30 rev-parse prints the option itself.
         return done.stdout.split()[-1].decode("ascii") if done.returncode == 0 else None
+
+    def commit_ids(self, branches: Collection[str]) -> dict[str, str]:
+        """Return the commits of those branches (full refs) that exist, with one call at most."""
+        found = {ref: self._by_file(ref) for ref in branches}
+        if not all(found.values()):  # they are packed, or in a reftable, or not there
+            listed = self.text("for-each-ref", "--format=%(refname) %(objectname)", *branches)
+            found |= dict(line.rsplit(" ", 1) for line in listed.splitlines())
+        return {ref: commit for ref, commit in found.items() if commit}
 
     def head(self) -> str:
         """Return the full id of HEAD's commit; :class:`GitFailed` if there is none."""
