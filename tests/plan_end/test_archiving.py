@@ -100,6 +100,20 @@ def test_what_is_restored_is_as_it_was(house: Path, call: Call) -> None:
     assert not (house / ".musician" / "archive" / "first").exists()
 
 
+def test_open_proposals_of_an_archived_plan_are_not_hidden(house: Path, call: Call) -> None:
+    """D32.9: they go with its rows, and whoever archives it or lists proposals is told where they are."""
+    call("plan", "lock", write_plan(house, "first"))
+    call("claim", "task-01", "--session", "s1")
+    made = ("propose", "task-01", "--session", "s1", "--type", "PATTERN", "--title", "Use fixtures")
+    call(*made, "--", "In every test.")
+    call("release", "task-01", "--session", "s1")
+    said = call("plan", "archive", "first", "--abandon", "no time").out
+    assert "open proposals went with it: 1 (musician proposals list --plan first)" in said
+    assert "first, archived: 1 open (musician proposals list --plan first)" in call("proposals", "list").out
+    assert "Use fixtures" in call("proposals", "list", "--plan", "first").out
+    assert "musician plan list" in call("plan", "restore", "other", expect=3).err
+
+
 def test_whose_ids_are_taken_is_not_restored(house: Path, call: Call) -> None:
     """D32.2."""
     call("run", write_plan(house, "first"), expect=0)

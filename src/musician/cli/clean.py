@@ -1,12 +1,14 @@
 """The command ``clean``: removes working trees and branches that nobody needs any more (D32)."""
 
+from collections import Counter
+
 import click
 from rich.filesize import decimal
 
 from musician.cli.context import App
 from musician.cli.options import command
 from musician.cli.render import show, show_text
-from musician.runtime.cleaning import Piece, survey
+from musician.runtime.cleaning import ITS_PLAN_IS_OPEN, Piece, survey
 from musician.runtime.cleaning import clean as remove
 
 
@@ -32,8 +34,22 @@ def clean(app: App, dry_run: bool) -> None:
 
 
 def stays(pieces: tuple[Piece, ...]) -> list[str]:
-    """Return the lines on what stays, each with the command to look at it."""
-    return [f"stays: {each.what}: {'; '.join(each.held)} ({each.look})" for each in pieces if each.held]
+    """Return the lines on what stays, each with the command to look at it. Branches of plans that go on are counted."""
+    open_branches = Counter(each.plan_id for each in pieces if _is_of_open_plan(each) and each.tree is None)
+    return [
+        *(
+            f"stays: {each.what}: {'; '.join(each.held)}"
+            + ("" if _is_of_open_plan(each) else f" ({each.look})")
+            for each in pieces
+            if each.held and not (_is_of_open_plan(each) and each.tree is None)
+        ),
+        *(f"stays: branches of {plan_id}, whose plan is open: {n}" for plan_id, n in open_branches.items()),
+    ]
+
+
+def _is_of_open_plan(each: Piece) -> bool:
+    """Whether it is in use: what it holds is of no interest yet."""
+    return any(reason.endswith(ITS_PLAN_IS_OPEN) for reason in each.held)
 
 
 def _went(pieces: tuple[Piece, ...], word: str) -> list[str]:

@@ -59,7 +59,14 @@ def show_plan(app: App, plan_id: str) -> None:
         "file": row.path,
     }
     show_text(
-        app, pairs({name.replace("_", " "): value for name, value in facts.items() if name != "completed"})
+        app,
+        pairs(
+            {
+                name.replace("_", " "): value
+                for name, value in facts.items()
+                if name != "completed" and value is not None
+            }
+        ),
     )
     table(("TASK", "STATE", "PHASE", "TITLE"), [(t.task_id, t.shown_state, t.phase, t.title) for t in tasks])
     show_text(app, f"more: musician status|timeline|messages TASK|log TASK|review show TASK --plan {plan_id}")
@@ -75,7 +82,14 @@ def archive(app: App, plan_id: str, reason: str | None) -> None:
     A complete plan is archived by itself when the next one is locked. Branches and working trees stay as they are.
     """
     made = archive_plan(app.root, app.store, plan_id, app.settings, abandoned=reason)
-    show(app, fields(put_away(made)), f"{plan_id} is archived; look at it with: musician plan show {plan_id}")
+    said = f"{plan_id} is archived; look at it with: musician plan show {plan_id}"
+    show(app, fields(put_away(made)), said)
+    if made.proposals:
+        show_text(
+            app,
+            f"open proposals went with it: {made.proposals} (musician proposals list --plan {plan_id}); to accept one,"
+            f" first: musician plan restore {plan_id}",
+        )
 
 
 @command("restore")

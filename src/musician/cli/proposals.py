@@ -6,7 +6,7 @@ import click
 
 from musician import service
 from musician.cli.context import App
-from musician.cli.options import command, text_argument
+from musician.cli.options import command, plan_option, text_argument
 from musician.cli.render import fields, indented, lines, pairs, show, table
 from musician.protocol.landing import remark
 from musician.protocol.names import check_session_id
@@ -23,16 +23,23 @@ def proposals() -> None:
 
 
 @command("list", parent=proposals)
+@plan_option
 @click.option("--all", "is_all", is_flag=True, help="Include those that are decided.")
 @click.pass_obj
 def list_command(app: App, is_all: bool) -> None:
     """List the open proposals, and which of them are nearly the same."""
-    every = service.list_proposals(app.store, only_open=False)
+    every = service.list_proposals(app.shown, only_open=False)
     found = [kept for kept in every if is_all or kept.row.status == "open"]
     alike = alike_among(every)
     show(app, {"proposals": [_document(kept, alike) for kept in found]})
     if app.json:
         return
+    if app.plan_id is None:
+        for row in service.archives(app.store):
+            if row.proposals:
+                lines(
+                    f"{row.plan_id}, archived: {row.proposals} open (musician proposals list --plan {row.plan_id})"
+                )
     if not found:
         lines("there are no proposals" if is_all else "there are no open proposals")
         return
@@ -51,11 +58,12 @@ def list_command(app: App, is_all: bool) -> None:
 
 
 @command("show", parent=proposals)
+@plan_option
 @click.argument("proposal_id", metavar="ID", type=_number)
 @click.pass_obj
 def show_command(app: App, proposal_id: int) -> None:
     """Show one proposal whole, and those it resembles."""
-    kept = service.find_proposal(app.store, proposal_id)
+    kept = service.find_proposal(app.shown, proposal_id)
     alike = [each for each in alike_among(_with(app, kept)) if each.of == proposal_id]
     written = kept.proposal
     facts = {

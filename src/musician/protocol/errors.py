@@ -144,7 +144,10 @@ class UnknownPlan(CallerError):
 
     def __init__(self, *, plan_id: str) -> None:
         self.plan_id = plan_id
-        super().__init__(f"no plan {plan_id!r:.80} is locked", remedy="lock it with `musician plan lock`")
+        super().__init__(
+            f"no plan {plan_id!r:.80} is locked or archived here",
+            remedy="`musician plan list` shows those that are",
+        )
 
 
 class UnknownProposal(CallerError):

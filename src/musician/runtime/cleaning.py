@@ -39,6 +39,8 @@ from musician.trees.looking import checkouts, remove_scratch_tree
 from musician.trees.root import Root
 from musician.trees.worktree import place_of
 
+ITS_PLAN_IS_OPEN = "its plan is open"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
@@ -65,7 +67,7 @@ class Piece:
     def look(self) -> str:
         """The command that shows what it holds."""
         if self.tree is None:
-            return f"git log {self.branch} --not HEAD"
+            return f"git log {self.branch} --not HEAD; git branch -D lets go of it"
         return f"git -C {shlex.quote(str(self.tree))} status --ignored"
 
 
@@ -189,13 +191,13 @@ class _Survey:
         if plan is None and plan_id != NO_PLAN:
             yield "no plan of that name is known here"
         elif name.startswith("_"):
-            yield "its plan is open"
+            yield ITS_PLAN_IS_OPEN
         else:
             row = next((row for row in self._tasks(plan) if row.task_id == name), None)
             if row is None:
                 yield "no task of that name is known here"
             elif row.state is not State.COMPLETE:
-                yield f"its task is {row.state}, and its plan is open"
+                yield f"its task is {row.state}, and {ITS_PLAN_IS_OPEN}"
 
     def _why_branch(self, plan_id: str, branch: str, gone: set[Path]) -> Iterator[str]:
         plan, archived = self._open.get(plan_id), self._archived.get(plan_id)
@@ -203,7 +205,7 @@ class _Survey:
             yield f"its plan was abandoned: {archived.abandoned}; `musician plan drop {plan_id}` lets go of it"
         elif archived is None and plan_id not in self._dropped and (plan is None or plan.finished_at is None):
             yield (
-                "its plan is open"
+                ITS_PLAN_IS_OPEN
                 if plan
                 else "nobody merges it"
                 if plan_id == NO_PLAN

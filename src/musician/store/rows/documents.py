@@ -95,6 +95,7 @@ class ArchiveRow(NamedTuple):
     title: str
     tasks: int
     completed: int
+    proposals: int
     base_branch: str | None
     base_commit: str
     locked_at: str

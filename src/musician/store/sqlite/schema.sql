@@ -439,6 +439,7 @@ CREATE TABLE archives (
     title       TEXT NOT NULL,
     tasks       INTEGER NOT NULL,
     completed   INTEGER NOT NULL,
+    proposals   INTEGER NOT NULL DEFAULT 0,  -- open ones
     base_branch TEXT,
     base_commit TEXT NOT NULL,
     locked_at   TEXT NOT NULL,

@@ -137,9 +137,11 @@ SELECT result FROM baselines WHERE commit_id = :commit_id AND setup = :setup AND
 
 -- name: keep_archive
 -- What is known of a plan without opening its archive; before its rows are moved there.
-INSERT INTO archives (plan_id, title, tasks, completed, base_branch, base_commit, locked_at, finished_at, abandoned)
+INSERT INTO archives (plan_id, title, tasks, completed, proposals, base_branch, base_commit, locked_at, finished_at, abandoned)
 SELECT p.plan_id, p.title, (SELECT count(*) FROM orchestration_tasks t WHERE t.plan_id = p.plan_id),
        (SELECT count(*) FROM orchestration_tasks t WHERE t.plan_id = p.plan_id AND t.state = 'complete'),
+       (SELECT count(*) FROM proposals o JOIN orchestration_tasks t ON t.task_id = o.task_id
+        WHERE t.plan_id = p.plan_id AND o.status = 'open'),
        p.base_branch, p.base_commit, p.locked_at, p.finished_at, :abandoned
 FROM plans p WHERE p.plan_id = :plan_id;
 
