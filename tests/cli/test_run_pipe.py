@@ -314,3 +314,23 @@ def test_jobs_are_bounded(with_plan: Call, program: Call, jobs: str) -> None:
     done = program("run", "PLAN.md", "--jobs", jobs)
     assert done.code == 2
     assert "--jobs" in done.err
+
+
+def test_a_run_that_a_client_s_session_has_started_is_no_part_of_it(
+    with_plan: Callable[[str], Path], program: Call
+) -> None:
+    """CONDUCTOR-SESSION-ENV: neither it nor an agent can be taken for that session; the user's own settings stay."""
+    folder = with_plan(plan(task("task-01", "env > seen; touch made-task-01")))
+    given = {
+        "CLAUDECODE": "1",
+        "CLAUDE_CODE_SESSION_ID": "of-the-conductor",
+        "MUSICIAN_SESSION": "of-the-conductor",
+        "MUSICIAN_HOST": "1",
+        "ANTHROPIC_BASE_URL": "http://127.0.0.1:9",
+        "GIT_CONFIG_COUNT": "0",
+    }
+    program("run", "PLAN.md", env={**os.environ, **given})
+    seen = dict(line.split("=", 1) for line in git(folder, "show", "HEAD:seen").splitlines() if "=" in line)
+    assert seen.keys() & {"CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "MUSICIAN_HOST"} == set()
+    assert seen["MUSICIAN_SESSION"] != "of-the-conductor"
+    assert (seen["ANTHROPIC_BASE_URL"], seen["GIT_CONFIG_COUNT"]) == ("http://127.0.0.1:9", "0")

@@ -11,11 +11,13 @@ import pytest
 
 from musician import service
 from musician.processes.identity import identify
+from musician.protocol.claim import Claim
 from musician.protocol.errors import ClaimBlocked, ConductorTaken, JudgedAlready, NoSession, NotConducting
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.service import Met
 from musician.store.port import Store
+from tests.said import farewell
 
 if TYPE_CHECKING:
     from tests.conftest import Walk
@@ -87,6 +89,9 @@ def test_whoever_plays_does_not_judge(store: Store, walk: "Walk", untouched: Unt
     service.leave_conducting(store, "c1")
     with pytest.raises(NotConducting, match="it plays task-03"):
         seat(store, "raw")
+    service.exit_task(store, Claim(task_id="task-01", session_id="m1", epoch=1), farewell(), handoff="go on")
+    with untouched(), pytest.raises(NotConducting, match="it has played task-01"):
+        seat(store, "m1")
 
 
 def test_a_session_without_an_id_cannot_conduct(store: Store, untouched: Untouched) -> None:

@@ -15,6 +15,7 @@ from musician.cli.options import command
 from musician.cli.run_time import local_minute
 from musician.cli.run_view import View
 from musician.plans.model import Answers, Review
+from musician.processes.of_session import without_session
 from musician.protocol.errors import MusicianError
 from musician.reporting.standing import Standing
 from musician.runtime.beginnings import notes_at_the_start
@@ -88,6 +89,8 @@ def run(
 
     Shows a live table on a terminal, and one line for each event in a pipe. Times are local.
     """
+    for name in os.environ.keys() - without_session(os.environ).keys():
+        del os.environ[name]  # a session's own command may have started us
     app.wait_as_long_as_a_claim()
     locked = lock_plan_file(app.root, app.store, plan, app.settings)
     if jobs is None:

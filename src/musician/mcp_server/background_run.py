@@ -15,6 +15,7 @@ from pathlib import Path
 
 from musician.own_python import own_python
 from musician.processes.identity import ProcessIdentity, is_running
+from musician.processes.of_session import without_session
 from musician.protocol.values import dataclass
 from musician.reporting.run_at_work import run_process
 from musician.trees.root import Root
@@ -24,24 +25,6 @@ STARTS_WITHIN_S = 60.0
 
 _PACE_S = 0.05
 _TAIL_BYTES = 2000
-_OF_THE_SESSION = (
-    *(
-        "CLAUDECODE",
-        "CLAUDE_CODE_SESSION",
-        "CLAUDE_CODE_CHILD",
-        "CLAUDE_CODE_ENTRYPOINT",
-        "CLAUDE_CODE_MESSAGING",
-    ),
-    *(
-        "CLAUDE_PROJECT_DIR",
-        "CLAUDE_PLUGIN",
-        "CLAUDE_ENV_FILE",
-        "MUSICIAN_SESSION",
-        "MUSICIAN_HOST",
-        "GIT_CONFIG_",
-    ),
-)
-"""What a client's variables begin with that belong to one session of it. Logins and models are the user's own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,13 +43,12 @@ def start_run(root: Root, plan: str, environ: Mapping[str, str]) -> Started:
     """
     log = root.logs_dir / "run.log"
     log.parent.mkdir(parents=True, exist_ok=True)
-    env = {name: value for name, value in environ.items() if not name.startswith(_OF_THE_SESSION)}
     with log.open("ab") as output:
         begin = output.tell()
         run = subprocess.Popen(
-            own_python("-m", "musician", "run", plan),
+            own_python("-m", "musician", "run", "--", plan),
             cwd=root.users_tree,
-            env=env,
+            env=without_session(environ),
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,

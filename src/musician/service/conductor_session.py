@@ -2,7 +2,7 @@
 
 One at a time for a repository. It is not the run, which holds the row ``task-00``: the run goes on without it, and it
 without a run. Who asks to conduct while it lives is told who does; one that is dead is replaced. A musician's session
-cannot be it: whoever plays a task does not judge it.
+cannot be it, nor one that has played a task of a plan that is still here: whoever plays does not judge.
 """
 
 import json
@@ -15,6 +15,7 @@ from musician.service.claims import claims_in
 from musician.service.clients import Met, meet_in
 from musician.store.port import Store, Tx
 from musician.store.queries.clients import Clients
+from musician.store.queries.sessions import Sessions
 from musician.store.rows import ClientRow
 
 Lives = Callable[[ClientRow], bool | None]
@@ -101,6 +102,9 @@ def move_conductor_in(tx: Tx, earlier: Iterable[str], session_id: str) -> bool:
 def _refuse_musician(tx: Tx, session_id: str) -> None:
     if claims := claims_in(tx, session_id):
         raise NotConducting(session_id=session_id, reason=f"it plays {claims[0].task_id}")
+    for played in tx.all(Sessions.tasks_of_session, session_id=session_id):
+        reason = f"it has played {played}, and who has played does not judge: open another session"
+        raise NotConducting(session_id=session_id, reason=reason)
 
 
 def _sitting(tx: Tx) -> ConductorSession | None:
