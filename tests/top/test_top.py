@@ -45,6 +45,15 @@ def test_a_review_is_given_by_keys_alone(submitted: Path) -> None:
             await seen.sees("Send back task-01", "Enter sends")
             await seen.press("enter")
             await seen.sees("Not done: ", "say what is wrong")
+            await seen.press("escape", "G", "enter")
+            await seen.sees("To greeter.py:1")
+            await seen.type("why")
+            await seen.press("enter")
+            await seen.sees("draft 1: greeter.py:1: why")
+            await seen.press("a", "enter")
+            await seen.sees("Not done: ", "drafts")
+            await seen.press("escape", "r")
+            await seen.sees("Send back task-01")
             await seen.type("almost")
             await seen.press("ctrl+j")
             await seen.type("say who is greeted")
@@ -52,7 +61,8 @@ def test_a_review_is_given_by_keys_alone(submitted: Path) -> None:
             await seen.sees("Nothing waits for you.")
 
     asyncio.run(story())
-    assert last(submitted, MessageType.REJECTION) == "almost\nsay who is greeted"
+    assert last(submitted, MessageType.REJECTION).startswith("almost\nsay who is greeted\n")
+    assert "1. greeter.py:1: why" in last(submitted, MessageType.REJECTION)
 
 
 @pytest.mark.deep

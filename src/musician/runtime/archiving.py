@@ -13,7 +13,7 @@ from musician import service
 from musician.project import Project
 from musician.protocol.errors import ConductorRunning, PlanStands, UnknownPlan
 from musician.protocol.settings import Settings
-from musician.protocol.values import dataclass
+from musician.protocol.values import replace
 from musician.reporting.run_at_work import is_conducted
 from musician.runtime.conductor.conductor_lock import hold_conductor_lock
 from musician.runtime.takeover import free
@@ -149,19 +149,8 @@ class ArchivedProject(Project):
 
     def __init__(self, project: Project, plan_id: str) -> None:
         super().__init__(project.folder)
-        self._root = _Away(path=project.root.path, plan_id=plan_id)
+        self._root = replace(project.root, archived=plan_id)
         self._store = open_store(archived_database(project.root, project.store, plan_id), named=True)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Away(Root):
-    """Where an archived plan's logs are."""
-
-    plan_id: str
-
-    @property
-    def logs_dir(self) -> Path:
-        return self.archive_of(self.plan_id) / "logs"
 
 
 def _database(store: Store, away: Path) -> Path:

@@ -7,6 +7,7 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 
 from musician.processes.output import one_line
+from musician.reporting.ahead import say_ahead
 from musician.reporting.asks import JUDGED
 from musician.reporting.overview import Lane, Overview, TaskLine
 from musician.top.needs import need_rows
@@ -49,6 +50,8 @@ def _lanes(look: Overview) -> Iterator[Row]:
         for each, plan in tasks:
             of = plan.plan.plan_id if plan.plan is not None and len(look.plans) > 1 else ""
             yield _task_row(each, of)
+            for number, met in enumerate(each.ahead):
+                yield row(f"ahead-{each.row.task_id}-{number}", f"    {say_ahead(met)}", "$text-warning")
 
 
 def _task_row(task: TaskLine, of: str) -> Row:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 KEYS = (
     ("j k, arrows", "next, previous"),
     ("g G", "first, last: at the end it follows"),
-    ("Enter", "open; a file: its lines"),
+    ("Enter", "open; a file: its lines; a line: say something to it"),
     ("d", "the task's change, to review it"),
     ("s", "say something to the session"),
     ("a r f", "approve, send back, propose a fix"),

@@ -8,20 +8,24 @@ from anyio.to_thread import run_sync
 from textual.binding import Binding, BindingType
 
 from musician import service
+from musician.project import Project
 from musician.protocol.states import State
 from musician.protocol.values import dataclass
+from musician.reporting.comments import Places, places_of, rounds_of, say_draft, say_round
 from musician.reporting.diff_view import file_view
 from musician.reporting.evidence import Evidence, evidence_of
 from musician.reporting.overview import Overview
 from musician.reporting.standing import Standing
 from musician.reporting.under_review import Change, change_of, submission_of
+from musician.runtime.commenting import comment
+from musician.service import TaskView
 from musician.store.rows import MessageRow
 from musician.top.page import Folded, Page
 from musician.top.rows import Part, Row, block, row
 from musician.trees.diffs import FileDiff, patch_of, text_of_blob
 
 _SIGNS = {"+": "$text-success", "-": "$text-error", " ": ""}
-_SAID = {State.REVIEW_APPROVED: "Approved.", State.REVIEW_FAILED: "", State.FIX_PROPOSED: ""}
+_DEFAULTS = {State.REVIEW_APPROVED: "Approved.", State.REVIEW_FAILED: "", State.FIX_PROPOSED: ""}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +51,8 @@ class Review(Page):
         self._seen: Seen | None = None
         self._files: dict[str, tuple[Row, ...]] = {}
         """The lines of the files that are open."""
+        self._about: list[Row] = []
+        """The evidence and what was said: what may change while the screen is open."""
 
     def fold(self, _: Overview) -> Folded:
         project = self.top.project
@@ -58,11 +64,13 @@ class Review(Page):
         title: tuple[Part, ...] = ((f"Review of {self._task_id}  ", "bold"), (standing.title, ""))
         if submission != self._seen.submission:
             title = (("It stands differently by now: u loads what is there. ", "bold reverse"), *title)
+        evidence = next(iter(evidence_of(project.root, self._seen.standing.view)), None)
+        said = _said(project, standing.view, self._seen.change)
+        self._about = [*_evidence(self._seen.standing, evidence), *said]
         return title, self._rows(self._seen)
 
     def _rows(self, seen: Seen) -> list[Row]:
-        evidence = next(iter(evidence_of(self.top.project.root, seen.standing.view)), None)
-        return [*_submitted(seen), *_evidence(seen.standing, evidence), *self._changed(seen.change)]
+        return [*_submitted(seen), *self._about, *self._changed(seen.change)]
 
     def _changed(self, change: Change | None) -> Iterator[Row]:
         if change is None:
@@ -77,7 +85,28 @@ class Review(Page):
             yield from self._files.get(key, ())
 
     def open_row(self, opens: str) -> None:
-        self.run_worker(self._toggle(opens))
+        """A file is opened or closed, a line is said something to, a draft of that is dropped."""
+        change = None if self._seen is None else self._seen.change
+        match opens.split(" ", 3):
+            case ["line", side, line, path] if change is not None:
+                self.top.order(f"To {path}:{line}", partial(self._comment, change, side, path, int(line)))
+            case ["draft", number]:
+                drop = partial(service.drop_comment, self.top.project.store, self._task_id, int(number))
+                self.top.order(f"Enter drops draft {number}", lambda _: drop())
+            case _:
+                self.run_worker(self._toggle(opens))
+
+    def _comment(self, change: Change, side: str, path: str, line: int, text: str) -> None:
+        comment(
+            self.top.project.root,
+            self.top.project.store,
+            self._task_id,
+            path=path,
+            line=line,
+            text=text,
+            side="old" if side == "old" else "new",
+            commit=change.old if side == "old" else change.new,
+        )
 
     async def _toggle(self, key: str) -> None:
         seen = self._seen
@@ -107,7 +136,9 @@ class Review(Page):
                     for span in line.spans
                 )
                 head = (f"{line.number:>5} {line.sign} ", style or "dim")
-                made.append(Row(key=f"{key}-{len(made)}", parts=(head, *words)))
+                path = file.old_path if line.side == "old" else file.path
+                opens = f"line {line.side} {line.number} {path}"
+                made.append(Row(key=f"{key}-{len(made)}", parts=(head, *words), opens=opens))
         if shown.left_out:
             made.append(row(f"{key}-more", f"   {shown.left_out} more lines are left out", "dim"))
         return tuple(made)
@@ -132,7 +163,7 @@ class Review(Page):
         self.top.order(
             f"{what[name]} {self._task_id}, message {submission_id}",
             lambda text: judge(text, submission_id=submission_id),
-            text=_SAID[verdict],
+            text=_DEFAULTS[verdict],
             and_then=self.dismiss,
         )
 
@@ -164,6 +195,23 @@ def _evidence(standing: Standing, last: Evidence | None) -> Iterator[Row]:
         yield row(f"deviation-{each.id}", f"open deviation ({each.severity}): {each.text}", "$text-warning")
     for each in findings:
         yield row(f"finding-{each.id}", each.text, "$text-warning")
+
+
+def _said(project: Project, view: TaskView, change: Change | None) -> Iterator[Row]:
+    """Yield what was said to the work: the drafts that a verdict will send, and the last round with its answers."""
+    comments = service.comments_of(project.store, view.row.task_id)
+    rounds = rounds_of(project.store, view)[-1:]
+    if change is None or change.gone:
+        places: Places = {}
+    else:
+        places = places_of(project.root.path, comments, old=change.old, new=change.new)
+    for each in comments:
+        if each.message_id is None:
+            text = f"{say_draft(each, places)} (sent with r or f; Enter drops it)"
+            yield row(f"draft-{each.id}", text, "bold", opens=f"draft {each.id}")
+    for last in rounds:
+        for number, line in enumerate(say_round(last, places)):
+            yield from block(f"round-{last.message_id}-{number}", line)
 
 
 def _file_row(key: str, file: FileDiff, *, is_open: bool) -> Row:
