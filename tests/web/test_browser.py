@@ -344,6 +344,7 @@ PAGES = (
     "/timeline",
     "/plans",
     "/proposals",
+    "/decided",
     "/tasks/task-01",
     "/tasks/task-01/log",
     "/tasks/task-01/review",

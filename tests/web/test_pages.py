@@ -334,3 +334,21 @@ def test_a_page_that_only_shows_has_no_orders(submitted: Path, open_desk: Open) 
         assert 'method="post"' not in client.get(path).text, path
     for order in ("send", "skip", "retry", "comment", "judge"):
         assert post(client, f"/tasks/task-01/{order}", text="x")[0] == 403
+
+
+def test_what_was_decided_is_told_with_who_decided_it(submitted: Path, desk: TestClient, call: Call) -> None:
+    """DASHBOARD-ORDERS"""
+    assert post(desk, "/tasks/task-01/judge", verdict="fix", text="say it otherwise")[0] == 303
+    project = Project(str(submitted))
+    service.ask_human(project.store, "task-02", kind="trouble", subject_id=1, text="no disk")
+    project.close()
+    assert post(desk, "/tasks/task-02/send", text="mended")[0] == 303
+    rows = re.findall(r"<tr data-item.*?</tr>", desk.get("/decided").text, re.S)
+    told = [
+        [html.unescape(re.sub("<[^>]+>", "", cell)) for cell in re.findall("<td.*?</td>", row)[1:]]
+        for row in rows
+    ]
+    assert told == [
+        ["task-02", "", "trouble settled", "answered: mended"],
+        ["task-01", "a person", "fix proposed", "say it otherwise"],
+    ]

@@ -1,10 +1,13 @@
 """Lists everything that happened, in the order it was written: who did what to which task."""
 
+from collections.abc import Iterable, Iterator
 from typing import assert_never
 
-from musician.protocol.journal import status_line
+from musician.protocol.journal import JUDGED_BY_PERSON, status_line
 from musician.protocol.names import CONDUCTOR
-from musician.protocol.values import dataclass
+from musician.protocol.states import VERDICTS
+from musician.protocol.values import dataclass, replace
+from musician.reporting.asks import JUDGED
 from musician.reporting.spending import say_usage
 from musician.service.following import PlanChange, Source, newest_changes
 from musician.service.work import as_entry
@@ -13,6 +16,8 @@ from musician.store.rows import HistoryRow, HumanRow, JournalRow, MessageRow, Us
 
 MOST_HAPPENINGS = 1000
 """How many of the newest are listed by default."""
+_MOST_LOOKED_THROUGH = 5000
+"""Of the newest, for the decisions among them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +49,33 @@ def happenings(store: Store, *, most: int = MOST_HAPPENINGS) -> Timeline:
     """Return the newest ``most`` happenings."""
     changes, left_out = newest_changes(store, most=most)
     return Timeline(happenings=tuple(map(_happening, changes)), left_out=left_out)
+
+
+def decisions(store: Store) -> Timeline:
+    """Return what was decided of what happened last: each verdict and by whom, and how each question was settled."""
+    changes, left_out = newest_changes(store, most=_MOST_LOOKED_THROUGH)
+    return Timeline(happenings=tuple(_decided(changes)), left_out=left_out)
+
+
+def _decided(changes: Iterable[PlanChange]) -> Iterator[Happening]:
+    by_person: set[str] = set()
+    for change in changes:
+        match change.row:
+            case JournalRow(text=text) if (
+                text == JUDGED_BY_PERSON
+            ):  # written in one transaction with the verdict
+                by_person.add(change.task_id)
+            case HistoryRow(to_state=to_state) if to_state in VERDICTS:
+                who = "a person" if change.task_id in by_person else "a rule or an agent"
+                by_person.discard(change.task_id)
+                what = str(to_state).replace("_", " ")
+                yield replace(_happening(change), who=who, what=what, text=change.said)
+            case HumanRow(kind=kind, resolution=text) if (
+                change.source is Source.SETTLED and kind not in JUDGED
+            ):
+                yield replace(_happening(change), who="", what=f"{kind} settled", text=text or "")
+            case _:
+                pass
 
 
 def _happening(change: PlanChange) -> Happening:

@@ -21,7 +21,7 @@ from musician.reporting.needs_me import needs_of
 from musician.reporting.plan_list import list_plans
 from musician.reporting.spending import say_usage
 from musician.reporting.standing import Standing, names_of
-from musician.reporting.timeline import happenings
+from musician.reporting.timeline import decisions, happenings
 from musician.reporting.transcripts import sizes_of
 from musician.reporting.under_review import change_of, submission_of
 from musician.reporting.wording import say_anomaly
@@ -75,9 +75,18 @@ def plans(request: Request) -> HTMLResponse:
 
 
 @of_this_moment
+def decided(request: Request) -> HTMLResponse:
+    """What was decided before, beside what is to be decided now."""
+    desk = desk_of(request)
+    return desk.page(request, "timeline.html", heading="What was decided", timeline=decisions(desk.store))
+
+
+@of_this_moment
 def timeline(request: Request) -> HTMLResponse:
     desk = desk_of(request)
-    return desk.page(request, "timeline.html", timeline=happenings(desk.store, most=MOST_SHOWN))
+    return desk.page(
+        request, "timeline.html", heading="Timeline", timeline=happenings(desk.store, most=MOST_SHOWN)
+    )
 
 
 @of_this_moment

@@ -58,6 +58,7 @@ def application(desk: Desk, *, port: int, keys: Keys, token: str) -> Guard:
         Route("/syntax.css", pages.syntax),
         Route("/plans", pages.plans),
         Mount("/plans/{plan_id}", routes=[Route(path, pages.of_an_archive(page)) for path, page in looks]),
+        Route("/decided", pages.decided),
         Route("/proposals", pages.proposals),
         *(
             Route(f"{of}/{{name}}/{verb.__name__}", orders.order(verb, back=back), methods=["POST"])
