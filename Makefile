@@ -8,7 +8,7 @@ DEV    := $(VENV)/.dev-installed
 # Programs are started a thousand times in the tests, and compiled once.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-deep lint types contracts quick deep whole bench mutants format clean
+.PHONY: demo test test-deep lint types contracts quick deep whole bench mutants screenshots format clean
 
 demo: $(RUN)
 	$(BIN)/musician demo
@@ -55,6 +55,10 @@ mutants: $(DEV)
 
 bench: $(DEV)
 	$(BIN)/python -m benchmarks
+
+# The pictures of the dashboard in README and docs; look at them before you commit them.
+screenshots: $(DEV)
+	$(BIN)/python docs/screenshots/make.py
 
 format: $(DEV)
 	$(BIN)/ruff format .
