@@ -85,7 +85,8 @@ def test_what_was_never_claimed_is_tried_again_where_a_person_was_asked(store: S
     """AGAIN-RETRY: as after musicians that do not start."""
     walk(store, "task-01", State.WATCHING)
     service.ask_human(store, "task-01", kind="launch", subject_id=3, text="three musicians")
-    assert service.retry(store, "task-01").state is State.WATCHING
+    told = service.retry(store, "task-01", from_start=True)
+    assert (told.state, told.from_start) == (State.WATCHING, False)
     assert service.open_asks(store) == ()
 
 

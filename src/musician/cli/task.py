@@ -74,7 +74,7 @@ def retry(app: App, task_id: str, text: str | None, from_start: bool) -> None:
     """
     done = retry_task(app.root, app.store, task_id, app.settings, text, from_start=from_start)
     place = partial_ref(branch_of(done.plan_id or NO_PLAN, task_id), str(done.epoch), folder=REPLACED)
-    kept_at = place if from_start else None
+    kept_at = place if done.from_start else None
     show(app, fields(done, kept_at=kept_at), f"{task_id}: {_said(done, kept_at)}", _taken_up(app))
 
 

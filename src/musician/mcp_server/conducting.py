@@ -23,11 +23,12 @@ from musician.reporting.evidence import evidence_of
 from musician.reporting.run_at_work import is_conducted
 from musician.reporting.standing import Standing
 from musician.reporting.wording import say_complete
+from musician.runtime.again import retry_task, skip_task
 from musician.runtime.commenting import comment as write_comment
 from musician.runtime.commenting import parse_place
 from musician.runtime.locking import amend_plan_file, check_ids, lock_plan_file
 from musician.runtime.takeover import hand_over
-from musician.service import TaskView
+from musician.service import Dependents, TaskView
 from musician.trees.task_work import work_of
 
 _VERDICTS = {
@@ -35,6 +36,8 @@ _VERDICTS = {
     "reject": State.REVIEW_FAILED,
     "fix": State.FIX_PROPOSED,
 }
+_SKIPS = {"skip": None, "skip with them": Dependents.SKIP, "skip alone": Dependents.PLAY}
+"""What becomes of the tasks that are to be played after it."""
 _MOST_FILES = 20
 
 
@@ -102,6 +105,20 @@ def stop(served: ServedSession, *, task: str, how: str, text: str = "") -> str:
         return f"{task}: exit requested by message {message_id}; it goes on when you send it a word"
     message_id, state = hand_over(served.root, served.store, task, text or None, served.settings)
     return _then(served, f"{task} is {state} by message {message_id}; a fresh session goes on")
+
+
+def again(served: ServedSession, *, task: str, how: str, text: str = "") -> str:
+    if how not in _SKIPS:
+        from_start = how == "from start"
+        done = retry_task(
+            served.root, served.store, task, served.settings, text or None, from_start=from_start
+        )
+        return _then(served, f"{task} is {done.state}; it may report {done.errors_left} errors from here")
+    if not text.strip():
+        raise BadField(field="text", value=text, reason="say why")
+    gone = skip_task(served.root, served.store, task, text, served.settings, dependents=_SKIPS[how])
+    without = f"; played without it: {', '.join(gone.go_on)}" if gone.go_on else ""
+    return _then(served, f"skipped: {', '.join(gone.skipped) or 'it was already'}{without}")
 
 
 def plan(served: ServedSession, *, path: str, act: str) -> str:

@@ -215,6 +215,15 @@ CONDUCTORS_TOOLS: Mapping[str, Tool] = {
             ),
         ),
         Tool(
+            name="again",
+            description="Have a task played again, or skip it, with its dependents or alone.",
+            arguments=(
+                _text("task"),
+                Argument(name="how", choices=("go on", "from start", "skip", "skip with them", "skip alone")),
+                _text("text", required=False),
+            ),
+        ),
+        Tool(
             name="plan",
             description="Check, lock or amend a plan's file.",
             arguments=(_text("path"), Argument(name="act", choices=("check", "lock", "amend"))),

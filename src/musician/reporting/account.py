@@ -109,7 +109,7 @@ def account_of(
 
 def _task(root: Root | None, plan_id: str | None, standing: Standing) -> TaskAccount:
     view = standing.view
-    last = view.submissions[-1] if view.submissions else None
+    last = next(reversed(view.this_time.submissions), None)
     said = None if last is None else last.said
     commit = None if last is None else last.commit_id
     return TaskAccount(
@@ -121,7 +121,7 @@ def _task(root: Root | None, plan_id: str | None, standing: Standing) -> TaskAcc
         took_s=sum(_took_s(each, until=view.at) for each in view.sessions),
         sessions=len(view.sessions),
         steps=sum(1 for item in standing.progress.completed if _STEP.fullmatch(item)),
-        new_tests=_new_tests(view.verifications),
+        new_tests=_new_tests(view.this_time.verifications),
         tests="" if said is None else said.tests,
         summary="" if said is None else said.summary,
         size=None if commit is None or root is None else size_of(root, plan_id, standing.task_id, commit),

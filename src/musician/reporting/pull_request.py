@@ -32,7 +32,8 @@ def pull_request_of(
 def _body(
     view: TaskView, account: TaskAccount, sent_back: tuple[SentBack, ...], plan: PlanRow | None
 ) -> Iterator[str]:
-    said = view.submissions[-1].said if view.submissions else None
+    last = next(reversed(view.this_time.submissions), None)
+    said = None if last is None else last.said
     yield unlinked(account.summary) if account.summary else "Nothing was submitted yet."
     yield ""
     yield _where(view, account, plan)

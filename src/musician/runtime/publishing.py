@@ -45,7 +45,7 @@ def publishable(root: Root, view: TaskView) -> Publishable:
     """Return the work of a task that can be published; :class:`BadField` if there is none."""
     git, row = Git(root.path), view.row
     branch = branch_of(row.plan_id or NO_PLAN, row.task_id)
-    submitted = [each.commit_id for each in view.submissions if each.commit_id is not None]
+    submitted = [each.commit_id for each in view.this_time.submissions if each.commit_id is not None]
     commit = git.commit_id(full_ref(branch)) or (git.commit_id(submitted[-1]) if submitted else None)
     if commit is None:
         raise BadField(field="TASK", value=row.task_id, reason="it has no branch and has submitted nothing")

@@ -95,7 +95,7 @@ def retry(
             plan_id=row.plan_id,
             state=now.state,
             epoch=row.claim_epoch,
-            from_start=from_start,
+            from_start=from_start and row.claim_epoch > 0,
             errors_left=now.retry_limit - errors,
         )
 
@@ -142,7 +142,7 @@ def _merge_again(tx: Tx, row: TaskRow, *, from_start: bool) -> None:
 def _open_again(tx: Tx, row: TaskRow, text: str | None, *, from_start: bool) -> None:
     task_id = row.task_id
     _check_free(tx, row, from_start=from_start)
-    if from_start and not _is_started_over(tx, task_id):
+    if from_start and row.claim_epoch > 0 and not _is_started_over(tx, task_id):
         entry = Entry(kind=EntryKind.STARTED_OVER, text=text or FROM_START)
         write_entries(tx, Claim(task_id=task_id, session_id=CONDUCTOR, epoch=row.claim_epoch), (entry,))
     said = text or (FROM_START if from_start else AGAIN)

@@ -111,12 +111,12 @@ class TaskView:
     @property
     def submitted_commit(self) -> str | None:
         """The commit of the newest submission that names one (D28)."""
-        return next((row.commit_id for row in reversed(self.submissions) if row.commit_id), None)
+        return next((row.commit_id for row in reversed(self.this_time.submissions) if row.commit_id), None)
 
     @property
     def judged_commit(self) -> str | None:
         """The same of those that were judged: what has changed since is new to whoever judged it."""
-        judged = (row.commit_id for row in reversed(self.submissions) if row.verdict is not None)
+        judged = (row.commit_id for row in reversed(self.this_time.submissions) if row.verdict is not None)
         return next(filter(None, judged), None)
 
     @property
