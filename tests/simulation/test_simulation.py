@@ -85,6 +85,7 @@ def troubles(seed: int) -> Troubles:
         reds=dice.choice([0, 1, 2]),
         conflicts=dice.choice([0, 1]),
         questions=dice.choice([0, 1]),
+        orders=dice.choice([0, 0, 5, 20]),
         workers=dice.choice([0, 0, 1, 2]),
     )
 

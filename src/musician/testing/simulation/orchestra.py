@@ -29,7 +29,7 @@ from musician.agents.port import Agent, AgentSession, Piece, Stage, Tell
 from musician.plans.model import Plan, TaskSpec
 from musician.processes.machine import Machine
 from musician.protocol.claim import Claim
-from musician.protocol.errors import ClaimBlocked, ConductorRunning
+from musician.protocol.errors import ClaimBlocked, ConductorRunning, MusicianError
 from musician.protocol.musician.inputs import (
     ContextTold,
     DeviationTold,
@@ -41,6 +41,7 @@ from musician.protocol.rules.deviations import Severity
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.protocol.values import dataclass
+from musician.runtime.again import retry_task, skip_task
 from musician.runtime.conductor.conduct import Ending, conduct
 from musician.runtime.fleet import work_on
 from musician.runtime.left_work import LeftWork
@@ -80,6 +81,8 @@ class Troubles:
     reds: int = 0
     conflicts: int = 0
     questions: int = 0
+    orders: int = 0
+    """A person's, at any moment: to play a task again, perhaps from its start, or to go on without it."""
     workers: int = 0
     """Who claim beside the conductor."""
 
@@ -95,6 +98,7 @@ class Simulation:
         self.computer = Computer(self.dice, deaths=troubles.deaths, chance=0.004)
         self.repository = Repository(folder, plan, self.dice, conflicts=troubles.conflicts)
         self.left = Counter(failures=troubles.failures, reds=troubles.reds, questions=troubles.questions)
+        self.left["orders"] = troubles.orders
         self.workers = troubles.workers
         self.red_trees: dict[str, bool] = {}
         self.playing: Counter[str] = Counter()
@@ -144,8 +148,9 @@ class Simulation:
             async with anyio.create_task_group() as self.musicians:
                 for _ in range(self.workers):
                     self.musicians.start_soon(self._worker, self.computer.start())
+                self.musicians.start_soon(self._give_orders)
                 for _ in range(MOST_RUNS):
-                    if await self._conduct() is Ending.COMPLETE:
+                    if await self._conduct() is Ending.COMPLETE and not self._takes_back():
                         self.is_complete = True
                         break
                     self._answer()
@@ -180,6 +185,8 @@ class Simulation:
         """
         with self.store() as store:
             for ask in service.open_asks(store):
+                if self.happens("orders", 0.5):
+                    self._order(store, ask.task_id)
                 view = service.task_view(store, ask.task_id)
                 if State.REVIEW_APPROVED in view.open_verdicts:
                     service.judge(store, ask.task_id, State.REVIEW_APPROVED, "fine", by_person=True)
@@ -189,6 +196,33 @@ class Simulation:
                     service.judge(store, ask.task_id, State.FIX_PROPOSED, "do it anew", by_person=True)
                 elif view.row.state is not State.COMPLETE:
                     service.send(store, ask.task_id, "go on as you see fit")
+
+    async def _give_orders(self) -> None:
+        while True:
+            await anyio.sleep(self.dice.uniform(0.1, 5))
+            with self.store() as store:
+                if self.happens("orders", 0.5):
+                    self._order(store, self.dice.choice(list(self.plan.tasks)).task_id)
+
+    def _order(self, store: Store, task_id: str) -> None:
+        """Stop a task, have it played again, perhaps from its start, or skip it; many moments are none for that."""
+        world, order = Staged(self, self.computer.start()), self.dice.random()
+        with suppress(MusicianError):
+            if order < 0.5:
+                service.request_exit(store, task_id, "stop", urgent=True, hold=True)
+            elif order < 0.6:
+                skip_task(self.root, store, task_id, "enough of it", self.settings, world=world)
+            else:
+                from_start = self.dice.random() < 0.7
+                retry_task(self.root, store, task_id, self.settings, from_start=from_start, world=world)
+
+    def _takes_back(self) -> bool:
+        """Whether a person has what was skipped played after all: in the end all is to be whole."""
+        with self.store() as store:
+            skipped = [row for row in service.tasks_of(store, self.plan.plan_id) if row.skipped is not None]
+            for row in skipped:
+                service.retry(store, row.task_id)
+        return bool(skipped)
 
     async def _musician(self, process: Process, task_id: str, session_id: str) -> None:
         async def run() -> None:
