@@ -8,7 +8,7 @@ from rich.filesize import decimal
 from musician.cli.context import App
 from musician.cli.options import command
 from musician.cli.render import show, show_text
-from musician.runtime.cleaning import ITS_PLAN_IS_OPEN, Piece, survey
+from musician.runtime.cleaning import ITS_PLAN, Piece, survey
 from musician.runtime.cleaning import clean as remove
 
 
@@ -34,22 +34,25 @@ def clean(app: App, dry_run: bool) -> None:
 
 
 def stays(pieces: tuple[Piece, ...]) -> list[str]:
-    """Return the lines on what stays, each with the command to look at it. Branches of plans that go on are counted."""
-    open_branches = Counter(each.plan_id for each in pieces if _is_of_open_plan(each) and each.tree is None)
+    """Return the lines on what stays, each with the command to look at it. What the plan alone keeps is not looked at,
+    and its branches are counted.
+    """
+    kept = [each for each in pieces if each.held]
+    of_plans = Counter(
+        (each.plan_id, each.held[0]) for each in kept if each.tree is None and _is_of_plan(each)
+    )
     return [
         *(
-            f"stays: {each.what}: {'; '.join(each.held)}"
-            + ("" if _is_of_open_plan(each) else f" ({each.look})")
-            for each in pieces
-            if each.held and not (_is_of_open_plan(each) and each.tree is None)
+            f"stays: {each.what}: {'; '.join(each.held)}" + ("" if _is_of_plan(each) else f" ({each.look})")
+            for each in kept
+            if each.tree is not None or not _is_of_plan(each)
         ),
-        *(f"stays: branches of {plan_id}, whose plan is open: {n}" for plan_id, n in open_branches.items()),
+        *(f"stays: branches of {plan_id} ({n}): {why}" for (plan_id, why), n in of_plans.items()),
     ]
 
 
-def _is_of_open_plan(each: Piece) -> bool:
-    """Whether it is in use: what it holds is of no interest yet."""
-    return any(reason.endswith(ITS_PLAN_IS_OPEN) for reason in each.held)
+def _is_of_plan(each: Piece) -> bool:
+    return any(ITS_PLAN in reason for reason in each.held)
 
 
 def _went(pieces: tuple[Piece, ...], word: str) -> list[str]:

@@ -39,7 +39,8 @@ from musician.trees.looking import checkouts, remove_scratch_tree
 from musician.trees.root import Root
 from musician.trees.worktree import place_of
 
-ITS_PLAN_IS_OPEN = "its plan is open"
+ITS_PLAN = "its plan "
+"""How the reasons go on that are the plan's, and not what a piece holds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,21 +192,21 @@ class _Survey:
         if plan is None and plan_id != NO_PLAN:
             yield "no plan of that name is known here"
         elif name.startswith("_"):
-            yield ITS_PLAN_IS_OPEN
+            yield f"{ITS_PLAN}is open"
         else:
             row = next((row for row in self._tasks(plan) if row.task_id == name), None)
             if row is None:
                 yield "no task of that name is known here"
             elif row.state is not State.COMPLETE:
-                yield f"its task is {row.state}, and {ITS_PLAN_IS_OPEN}"
+                yield f"its task is {row.state}, and {ITS_PLAN}is open"
 
     def _why_branch(self, plan_id: str, branch: str, gone: set[Path]) -> Iterator[str]:
         plan, archived = self._open.get(plan_id), self._archived.get(plan_id)
         if archived is not None and archived.abandoned is not None:
-            yield f"its plan was abandoned: {archived.abandoned}; `musician plan drop {plan_id}` lets go of it"
+            yield f"{ITS_PLAN}was abandoned: {archived.abandoned}; `musician plan drop {plan_id}` lets go of it"
         elif archived is None and plan_id not in self._dropped and (plan is None or plan.finished_at is None):
             yield (
-                ITS_PLAN_IS_OPEN
+                f"{ITS_PLAN}is open"
                 if plan
                 else "nobody merges it"
                 if plan_id == NO_PLAN
