@@ -21,8 +21,8 @@ from musician.protocol.spending import Usage
 from musician.protocol.states import State
 from musician.runtime.conductor.consulting import Consultation, Spent
 from musician.runtime.fleet import claimable
+from musician.runtime.meter import Meter
 from musician.runtime.musician import engaged
-from musician.runtime.musician.meter import Meter
 from musician.runtime.plantrees import GitPlanTrees
 from musician.runtime.world import WORLD
 from musician.testing.scripted_agent import HANG, RECALL, WAIT, Script, ask, end, run, say, spend

@@ -25,7 +25,7 @@ from musician.protocol.errors import MusicianError
 from musician.protocol.musician.inputs import PieceEnding
 from musician.protocol.spending import Usage
 from musician.protocol.values import dataclass
-from musician.runtime.musician.meter import Meter
+from musician.runtime.meter import Meter
 from musician.runtime.permission import refusal_in
 from musician.runtime.plantrees import PlanTrees
 from musician.runtime.tasks import raising_one

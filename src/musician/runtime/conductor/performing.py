@@ -25,7 +25,7 @@ from musician.runtime.conductor.consulting import REVIEWER, Consultation, Spent
 from musician.runtime.conductor.facts import Memory, submitted_commit
 from musician.runtime.conductor.merging import Merger
 from musician.runtime.conductor.reviewing import ask_reviewer
-from musician.runtime.musician.meter import Meter
+from musician.runtime.meter import Meter
 from musician.runtime.owners import last_epoch, lives
 from musician.runtime.plantrees import PlanTrees
 from musician.runtime.resuming.resumption import checkpoint_number

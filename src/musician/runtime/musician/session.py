@@ -42,8 +42,8 @@ from musician.protocol.values import dataclass, replace
 from musician.runtime.baselines import Baselines
 from musician.runtime.briefing import briefing_of
 from musician.runtime.checkpoint import run_checkpoint
+from musician.runtime.meter import Meter
 from musician.runtime.musician.engaged import Engaged
-from musician.runtime.musician.meter import Meter
 from musician.runtime.musician.watching import Watcher
 from musician.runtime.noticing import noticed
 from musician.runtime.permission import note_read, why_refused
