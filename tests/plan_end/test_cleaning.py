@@ -176,7 +176,12 @@ HOLDS: dict[str, tuple[Callable[[Path], None], str]] = {
 }
 
 
-@pytest.mark.parametrize("hold", HOLDS)
+QUICK = frozenset({"edited", "ignored", "committed", "detached", "a submodule"})
+
+
+@pytest.mark.parametrize(
+    "hold", [hold if hold in QUICK else pytest.param(hold, marks=pytest.mark.deep) for hold in HOLDS]
+)
 def test_what_holds_something_stays_and_is_told(finished: Path, call: Call, hold: str) -> None:
     """D32.1: the tree beside it, which holds nothing, goes."""
     act, reason = HOLDS[hold]

@@ -62,6 +62,7 @@ def test_a_review_is_given_by_keyboard_alone(
     assert point.startswith("greeter.py:1: say who is greeted")
 
 
+@pytest.mark.deep
 def test_an_open_page_shows_what_happens_and_what_was_typed_stays(
     claimed: Path, call: Call, command: tuple[str, ...], browser: BrowserContext
 ) -> None:
@@ -89,6 +90,7 @@ def test_an_open_page_shows_what_happens_and_what_was_typed_stays(
         page.close()
 
 
+@pytest.mark.deep
 def test_a_newer_submission_is_told_and_refuses_the_old_verdict(
     submitted: Path, call: Call, command: tuple[str, ...], browser: BrowserContext
 ) -> None:
@@ -104,6 +106,7 @@ def test_a_newer_submission_is_told_and_refuses_the_old_verdict(
     assert call("status", "1", "--json").json["state"] == "review_failed"
 
 
+@pytest.mark.deep
 def test_points_stay_until_a_verdict_with_them_is_taken(
     submitted: Path, command: tuple[str, ...], browser: BrowserContext
 ) -> None:
@@ -132,6 +135,7 @@ def test_points_stay_until_a_verdict_with_them_is_taken(
         page.close()
 
 
+@pytest.mark.deep
 def test_tabs_in_the_background_leave_the_browser_its_connections(
     ready: Path, call: Call, command: tuple[str, ...], browser: BrowserContext
 ) -> None:
@@ -154,6 +158,7 @@ def test_tabs_in_the_background_leave_the_browser_its_connections(
             page.close()
 
 
+@pytest.mark.deep
 def test_a_server_that_is_gone_is_told_and_found_again(
     ready: Path, call: Call, command: tuple[str, ...], browser: BrowserContext
 ) -> None:
@@ -171,6 +176,7 @@ def test_a_server_that_is_gone_is_told_and_found_again(
         page.close()
 
 
+@pytest.mark.deep
 def test_nothing_needs_a_script(
     submitted: Path, call: Call, command: tuple[str, ...], browser: BrowserContext
 ) -> None:
@@ -351,6 +357,7 @@ PAGES = (
 )
 
 
+@pytest.mark.deep
 def test_every_page_fits_a_phone(submitted: Path, command: tuple[str, ...], browser: BrowserContext) -> None:
     """PROOF-9"""
     with Served(submitted, command) as desk:
@@ -388,6 +395,7 @@ def test_every_page_can_be_used_without_seeing_it(
         window.close()
 
 
+@pytest.mark.deep
 def test_open_pages_do_not_hold_a_stop_up(
     ready: Path, command: tuple[str, ...], browser: BrowserContext
 ) -> None:
