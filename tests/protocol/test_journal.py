@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from musician.protocol.journal import (
     PLAYED,
+    WORK,
     Entry,
     EntryKind,
     Progress,
@@ -220,6 +221,21 @@ def test_what_is_begun_again_is_the_last_that_was_begun() -> None:
 
 def test_nothing_is_open_before_a_submission() -> None:
     assert still_open(Entry(kind=EntryKind.SUBMITTED, item="checkpoint 1")) == []
+
+
+def test_started_over_nothing_is_open_or_done_and_no_correction_is_heard_twice() -> None:
+    """AGAIN-START-OVER"""
+    over = Entry(kind=EntryKind.STARTED_OVER, text="again")
+    before = (
+        Entry(kind=EntryKind.COMPLETED, item="step 1"),
+        Entry(kind=EntryKind.APPROVED, item="checkpoint 1"),
+        Entry(kind=EntryKind.CORRECTION, item="correction 17.1", text="make"),
+    )
+    after = Progress().after([*before, over])
+    assert after == Progress(heard_corrections=frozenset({"correction 17.1"}))
+    assert still_open(over) == []
+    assert over.kind in WORK, "what stands approved covers it no more"
+    assert status_line(over) == "started over: again"
 
 
 def test_what_is_skipped_counts_as_done_until_it_is_undone() -> None:
