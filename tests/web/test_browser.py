@@ -154,6 +154,10 @@ def test_tabs_in_the_background_leave_the_browser_its_connections(
         expect(pages[0].locator("#timeline")).to_contain_text("while it was away")
         call("send", "1", "and when it was back")
         expect(pages[0].locator("#timeline")).to_contain_text("and when it was back")
+        pages[0].evaluate(turned % "true")
+        call("send", "1", "while nobody saw it")
+        pages[0].evaluate(turned % "false")
+        expect(pages[0].locator("#timeline")).to_contain_text("while nobody saw it")
         for page in pages:
             page.close()
 

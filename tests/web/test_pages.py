@@ -145,6 +145,17 @@ def test_what_was_written_comes_back_with_a_refusal(submitted: Path, desk: TestC
     assert (code, "my words" in text) == (409, True)
 
 
+def test_the_work_of_a_task_whose_branch_and_tree_are_gone_is_shown(
+    submitted: Path, desk: TestClient
+) -> None:
+    """By the commit that was submitted."""
+    git(submitted, "worktree", "remove", "--force", ".musician/trees/greeter/task-01")
+    git(submitted, "branch", "-D", branch_of("greeter", "task-01"))
+    page = desk.get("/tasks/task-01/review").text
+    assert 'class="path">greeter.py' in page
+    assert "+" in desk.get(page.partition('data-src="')[2].partition('"')[0]).text
+
+
 def test_a_log_goes_on_where_it_was_read_to(claimed: Path, desk: TestClient, call: Call) -> None:
     """Each line once, as in the terminal, however often it is looked at."""
     project = Project(str(claimed))

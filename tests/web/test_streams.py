@@ -30,6 +30,11 @@ class Browser:
             cookie = line.getresponse().getheader("Set-Cookie") or ""
         self.headers = {"Cookie": cookie.partition(";")[0]}
 
+    def load(self, path: str) -> str:
+        with closing(http.client.HTTPConnection(self.host, timeout=HANG_S)) as line:
+            line.request("GET", path, headers=self.headers)
+            return line.getresponse().read().decode()
+
     @contextmanager
     def stream(self, last_seen: str = "") -> Iterator["Stream"]:
         with closing(http.client.HTTPConnection(self.host, timeout=HANG_S)) as line:
