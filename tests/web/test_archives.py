@@ -36,8 +36,14 @@ def test_an_archived_plan_is_looked_at_on_the_same_pages(
     )
     assert "/plans/greeter/tasks/task-01" in desk.get("/plans/greeter/timeline").text
     assert post(desk, "/plans/greeter/tasks/task-01/send", text="hello")[0] in (404, 405)
-    for name in ("nothing", "%2e%2e%2fx"):
-        assert desk.get(f"/plans/{name}/").status_code == 404, name
+    for name in (
+        "nothing/",
+        "%2e%2e%2fx/",
+        "greeter/tasks/task-77",
+        f"greeter/changes/{'a' * 40}/{'b' * 40}/0",
+    ):
+        answer = desk.get(f"/plans/{name}")
+        assert (answer.status_code, "Not found" in answer.text) == (404, True), name
     call("plan", "restore", "greeter")
     assert desk.get("/plans/greeter/").status_code == 404
     assert desk.get("/tasks/task-01").status_code == 200

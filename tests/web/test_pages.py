@@ -248,9 +248,10 @@ def test_a_database_that_was_replaced_is_told_and_takes_no_orders(
     submitted: Path, desk: TestClient, call: Call
 ) -> None:
     place = submitted / ".musician" / "comms.db"
+    assert desk.get("/timeline").status_code == 200
     away = place.rename(place.with_name("away.db"))
     place.write_bytes(b"")
-    for answer in (desk.get("/"), desk.get("/tasks/task-01")):
+    for answer in (desk.get("/timeline"), desk.get("/tasks/task-01")):
         assert (answer.status_code, "moved, replaced or deleted" in answer.text) == (503, True)
     assert post(desk, "/tasks/task-01/send", text="hello")[0] == 503
     away.rename(place)

@@ -79,6 +79,7 @@ class Desk:
 
         Fifty open pages ask for it at the same news, and one that all wait for is there sooner than fifty.
         """
+        check_database(self.store)
         key = (request.url.path, request.url.query, form_token(request.scope))
         with self._lock:
             self._forget_the_past()

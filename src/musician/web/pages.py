@@ -48,7 +48,10 @@ def of_an_archive(render: Callable[[Request], Response]) -> Callable[[Request], 
     @wraps(render)
     def page(request: Request) -> Response:
         with desk_of(request).archive(request.path_params["plan_id"]) as request.scope[_ARCHIVE]:
-            return render(request)
+            try:
+                return render(request)
+            finally:
+                del request.scope[_ARCHIVE]  # a page that says what is wrong is no page of the archive
 
     return page
 
