@@ -174,7 +174,12 @@ class _Page:
 
     async def load(self) -> bytes:
         self.writer.write(self.request(self.path))
-        head = await self._reader.readuntil(b"\r\n\r\n")
+        try:
+            head = await self._reader.readuntil(b"\r\n\r\n")
+        except asyncio.IncompleteReadError:  # the server keeps no idle connection for long
+            self.writer.close()
+            self._reader, self.writer = await self.connect()
+            return await self.load()
         assert b" 200 " in head.partition(b"\r\n")[0], head
         length = re.search(rb"content-length: (\d+)", head)
         assert length is not None
