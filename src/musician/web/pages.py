@@ -10,6 +10,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
 
 from musician import service
+from musician.processes.identity import host_name
+from musician.processes.machine import MACHINE
 from musician.protocol.errors import MusicianError
 from musician.protocol.names import NO_PLAN
 from musician.protocol.states import WAITING
@@ -19,12 +21,14 @@ from musician.reporting.diff_view import file_view
 from musician.reporting.evidence import evidence_of
 from musician.reporting.needs_me import needs_of
 from musician.reporting.plan_list import list_plans
+from musician.reporting.run_at_work import run_process
 from musician.reporting.spending import say_usage
 from musician.reporting.standing import Standing, names_of
 from musician.reporting.timeline import decisions, happenings
 from musician.reporting.transcripts import sizes_of
 from musician.reporting.under_review import change_of, submission_of
 from musician.reporting.wording import say_anomaly
+from musician.runtime import overseeing
 from musician.service.similarity import alike_among
 from musician.trees.diffs import FileDiff, files_between, patch_of, text_of_blob
 from musician.web import drawing
@@ -82,6 +86,14 @@ def decided(request: Request) -> HTMLResponse:
     """What was decided before, beside what is to be decided now."""
     desk = desk_of(request)
     return desk.page(request, "timeline.html", heading="What was decided", timeline=decisions(desk.store))
+
+
+@of_this_moment
+def fleet(request: Request) -> HTMLResponse:
+    desk = desk_of(request)
+    run = run_process(desk.root)
+    hosts = overseeing.fleet(desk.project, MACHINE)
+    return desk.page(request, "fleet.html", hosts=hosts, run=run, here=host_name())
 
 
 @of_this_moment

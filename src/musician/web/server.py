@@ -57,6 +57,7 @@ def application(desk: Desk, *, port: int, keys: Keys, token: str) -> Guard:
         Route("/events", pages.events),
         Route("/syntax.css", pages.syntax),
         Route("/plans", pages.plans),
+        Route("/fleet", pages.fleet),
         Mount("/plans/{plan_id}", routes=[Route(path, pages.of_an_archive(page)) for path, page in looks]),
         Route("/decided", pages.decided),
         Route("/proposals", pages.proposals),
