@@ -89,7 +89,7 @@ def test_a_check_tells_which_ids_are_another_plans(ready: Path, call: Call) -> N
 
 def test_a_plan_from_before_amend_is_not_taken_for_locked(repository: Path, call: Call) -> None:
     call("init")
-    assert "plan lock" in call("plan", "amend", "PLAN.md", expect=3).err
+    assert "musician plan list" in call("plan", "amend", "PLAN.md", expect=3).err
 
 
 INSTRUCTIONS = "---\ntask: task-07\n---\n# Tidy up\n## Step 1: Sweep\n```bash run\ntrue\n```\n"
