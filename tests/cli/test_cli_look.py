@@ -290,6 +290,8 @@ def test_a_page_to_share_has_no_secret_and_no_path_outside_the_project(
         f"see {ready}/src/main.py:12 and '{home}/notes/diary.txt', error:/var/lib/other/x.db",
         "PATH=/opt/tools/bin:/home/ada/bin file:///home/ada/plan.md (~/.ssh/id_rsa) ~bob/x",
         "hunter2hunter2 ghp_" + "a" * 36 + " https://ada:pa55word@example.org/a/b",
+        f"in {ready}-old/hidden-a.txt and {home}2/hidden-b.txt, -I/opt/hidden-c/inc \x1b[31m/srv/hidden-d/x\x1b[0m",
+        f"first\\n/srv/hidden-e/x; all of {ready}.",
         "docs/plan/one.md ./src/x.py a/b https://example.org/home/page 3/4 and/or",
     ]
     for text in said:
@@ -308,10 +310,12 @@ def test_a_page_to_share_has_no_secret_and_no_path_outside_the_project(
         "id_rsa",
         "bob",
         "Ada Home",
+        "hidden",
         str(ready),
     ):
         assert gone not in page.text, gone
     assert "see src/main.py:12 and" in page.text
+    assert "all of .." in page.text
     assert said[-1] in page.text
 
 

@@ -23,7 +23,7 @@ def test_an_archived_plan_is_looked_at_on_the_same_pages(
     assert 'href="/plans/greeter/tasks/task-01"' in home
     assert "stands still" in home
     assert "Needs you" not in home
-    assert "wanted of you</dt><dd>0<" in home
+    assert "for you</dt><dd>0<" in home
     for path in ("", "/review", "/log"):
         text = desk.get(f"/plans/greeter/tasks/task-01{path}").text
         assert "task-01" in text

@@ -12,9 +12,11 @@ from starlette.testclient import TestClient
 from musician import service
 from musician.project import Project
 from musician.protocol.claim import Claim
+from musician.protocol.values import replace
 from musician.reporting.asks import ANSWERS
 from musician.trees.branches import branch_of, integration_branch
 from musician.web.desk import Desk, clock
+from musician.web.drawing import life_of
 from tests.surroundings import Call, git
 from tests.web.conftest import Open, enter, post
 
@@ -242,6 +244,25 @@ def test_a_look_is_not_older_than_the_database(submitted: Path, call: Call) -> N
     call("review", "approve", "1")
     assert not desk.overview().needs
     project.close()
+
+
+def test_what_a_session_left_open_ended_with_it(claimed: Path, call: Call) -> None:
+    """A picture never shows as at work what is known to have ended."""
+    call("step", "1", "start", "1")
+    call("inbox", "1", "--ack")
+    assert call("step", "1", "start", "1").code == 0
+    project = Project(str(claimed))
+
+    pictures = []
+    for _ in range(2):
+        view = service.task_view(project.store, "task-01")
+        pictures.append([life_of(replace(view, at=f"2099-01-01 0{hour}:00:00")) for hour in (1, 2)])
+        call("release", "1", expect=None)  # the second time there is nothing to leave
+    project.close()
+    (now, later), (ended, still_ended) = pictures
+    assert now != later
+    assert "step 1, open" in ended
+    assert ended == still_ended
 
 
 def test_a_database_that_was_replaced_is_told_and_takes_no_orders(

@@ -18,9 +18,16 @@ ELSEWHERE = "[a path outside the project]"
 
 _NAME = r"""[^\s/"'`()<>\[\]{},;:|*?=]"""
 _FOREIGN = re.compile(
-    rf"file:///(?:{_NAME}+/)*{_NAME}*|(?<![\w./~\\-])(?:/(?:{_NAME}+/)+{_NAME}*|~\w*/(?:{_NAME}+/)*{_NAME}+)"
+    rf"file:///(?:{_NAME}+/)*{_NAME}*"
+    rf"|(?:(?<![\w./~\\-])|(?<=\s-\w)|(?<=\\[nrt]))(?:/(?:{_NAME}+/)+{_NAME}*|~\w*/(?:{_NAME}+/)*{_NAME}+)"
 )
-"""An absolute path of two names or more, or one in somebody's home; no part of an address or of a relative path."""
+"""An absolute path of two names or more, or one in somebody's home; no part of an address or of a relative path.
+
+It may follow an option's letter, ``-I/usr/include``, or an escaped line end at once.
+"""
+_BESIDE = rf"\.*[\w~+@-](?:{_NAME}|/)*"
+"""What makes another path of the one before it: ``/home/ada`` begins ``/home/ada2/x``, too."""
+_COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 _PAGE = """\
 <!doctype html>
@@ -39,7 +46,7 @@ pre {{ margin: 0; white-space: pre-wrap; overflow-wrap: anywhere; }}
 </style>
 <h1>{name}</h1>
 <table>
-<tr><th>Task</th><th>Title</th><th>Stands</th></tr>
+<tr><th>Task</th><th>Title</th><th>Status</th></tr>
 {tasks}
 </table>
 <h2>Timeline</h2>
@@ -60,14 +67,21 @@ def clean_for(project: Path, home: Path, redact: Redactor) -> Clean:
     foreign = sorted({str(home), str(home.resolve())} - {"/"}, key=len, reverse=True)
 
     def clean(text: str) -> str:
-        text = redact(text)
+        text = printable(redact(_COLOUR.sub("", text)))  # its last letter would hide that a path begins
         for path in own:
-            text = text.replace(path + "/", "").replace(path, ".")
+            text = re.sub(rf"{re.escape(path)}(?:({_BESIDE})|/|())", _shortened, text)
         for path in foreign:  # it may have a space in it, which ends a path in a text
-            text = text.replace(path, "~")
+            text = re.sub(
+                rf"{re.escape(path)}({_BESIDE})?", lambda found: ELSEWHERE if found[1] else "~", text
+            )
         return _FOREIGN.sub(ELSEWHERE, text)
 
     return clean
+
+
+def _shortened(found: re.Match[str]) -> str:
+    """Return what stands for a path that begins with the project's own."""
+    return ELSEWHERE if found[1] else "" if found[2] is None else "."
 
 
 def page(name: str, tasks: Iterable[TaskRow], newest: Timeline, *, clean: Clean) -> str:

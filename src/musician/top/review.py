@@ -125,7 +125,13 @@ class Review(Page):
         old, new = (text_of_blob(folder, blob) for blob in (file.old_blob, file.new_blob))
         shown = None if file.added is None else file_view(patch, file.path, old, new)
         if shown is None:
-            return (row(f"{key}-none", "   no lines differ: no text, or only its name or mode", "dim"),)
+            return (
+                row(
+                    f"{key}-none",
+                    "   no lines differ: it is binary, or only its name or mode has changed",
+                    "dim",
+                ),
+            )
         made: list[Row] = []
         for hunk in shown.hunks:
             made.append(row(f"{key}-{len(made)}", hunk.heading, "dim"))
@@ -182,7 +188,7 @@ def _evidence(standing: Standing, last: Evidence | None) -> Iterator[Row]:
     view = standing.view
     deviations, findings = service.open_rows(view.journal)
     if last is None:
-        yield row("evidence", "Nothing was verified so far.")
+        yield row("evidence", "Nothing has been verified yet.")
     else:
         what = "everything" if last.row.covers_all else f"checkpoint {last.row.checkpoint}"
         outcome = last.row.outcome.replace("_", " ")
@@ -216,6 +222,6 @@ def _said(project: Project, view: TaskView, change: Change | None) -> Iterator[R
 
 def _file_row(key: str, file: FileDiff, *, is_open: bool) -> Row:
     name = f"{file.old_path} → {file.path}" if file.status == "R" else file.path
-    size = "no text" if file.added is None else f"+{file.added} -{file.removed}"
+    size = "binary" if file.added is None else f"+{file.added} -{file.removed}"
     mark = "▾" if is_open else "▸"
     return Row(key=key, parts=((f"{mark} {file.status} {name}", "bold"), (f"  {size}", "")), opens=key)

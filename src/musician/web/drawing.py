@@ -53,7 +53,7 @@ class Bar:
 
 def life_of(view: TaskView) -> Markup:
     """Return the picture of a task's sessions, a row each: its length, its pieces and its verifications."""
-    rows = [list(_bars(view, session.claim_epoch)) for session in view.sessions]
+    rows = [list(_bars(view, session)) for session in view.sessions]
     if not any(rows):
         return Markup()
     time = _Axis(
@@ -89,20 +89,19 @@ def progress_of(plan: PlanLines) -> Markup:
     return head + Markup().join(parts) + Markup("</svg>")
 
 
-def _bars(view: TaskView, epoch: int) -> Iterator[Bar]:
-    for session in view.sessions:
-        if session.claim_epoch == epoch:
-            end_s = stored_s(session.ended_at or view.at)
-            reason = f", {session.exit_reason}" if session.exit_reason else ""
-            yield Bar(
-                begin_s=stored_s(session.started_at),
-                end_s=end_s,
-                title=f"session {session.number}{reason}",
-                kind="session",
-            )
+def _bars(view: TaskView, session: SessionRow) -> Iterator[Bar]:
+    """Yield the bar of a session and those in it; what it left open ended with it."""
+    end_s = stored_s(session.ended_at or view.at)
+    reason = f", {session.exit_reason}" if session.exit_reason else ""
+    yield Bar(
+        begin_s=stored_s(session.started_at),
+        end_s=end_s,
+        title=f"session {session.number}{reason}",
+        kind="session",
+    )
     begun: dict[str, JournalRow] = {}
     for row in view.journal:
-        if row.claim_epoch != epoch:
+        if row.claim_epoch != session.claim_epoch:
             continue
         if row.kind in _BEGINS:
             begun[row.item] = row
@@ -111,9 +110,9 @@ def _bars(view: TaskView, epoch: int) -> Iterator[Bar]:
                 begin_s=stored_s(begun.pop(row.item).at), end_s=stored_s(row.at), title=row.item, kind="piece"
             )
     for row in begun.values():
-        yield Bar(begin_s=stored_s(row.at), end_s=stored_s(view.at), title=f"{row.item}, open", kind="open")
+        yield Bar(begin_s=stored_s(row.at), end_s=end_s, title=f"{row.item}, open", kind="open")
     for each in view.verifications:
-        if each.claim_epoch == epoch:
+        if each.claim_epoch == session.claim_epoch:
             at_s = stored_s(each.at)
             title = f"verification of checkpoint {each.checkpoint}: {each.outcome}"
             yield Bar(begin_s=at_s, end_s=at_s, title=title, kind=f"check {each.outcome}")
