@@ -106,6 +106,8 @@ def test_a_task_without_a_plan_is_opened_from_its_file(repository: Path, call: C
     row = call("status", "7", "--json").json
     assert (row["title"], row["plan_id"], row["state"]) == ("Tidy up", None, "watching")
     assert call("task", "add", "7", "--instructions", "tidy.md", expect=4).err.count("\n") == 1
+    assert call("task", "skip", "7", "not now").out == "skipped: task-07\nIt belongs to no plan.\n"
+    assert "play it with `musician work task-07`" in call("task", "retry", "7").out, "no run takes it up"
 
 
 @pytest.mark.parametrize(

@@ -170,6 +170,12 @@ def test_a_run_that_goes_on_begins_with_where_each_task_stands(play: Play) -> No
     ]
 
 
+def test_a_run_that_goes_on_says_what_is_skipped(play: Play) -> None:
+    service.skip(play.store, T, "not worth it")
+    (event,) = reporter(play.store).news([look_at(play.store)])
+    assert event.text == "skipped; last played by nobody"
+
+
 def test_reports_are_told_with_what_they_say(play: Play) -> None:
     play.claim("s1")
     report = ErrorReport(

@@ -133,6 +133,8 @@ def test_a_skipped_task_is_told_and_holds_nobody_up(stage: "Stage") -> None:
     done = stage.end(run)
     assert done.code == 0, stage.told()
     assert "3 of 3 tasks complete (2 skipped)" in done.out
+    assert "\ntask-01  skipped " in done.out, "and not exited: it holds nobody up"
+    assert "\ntask-03  skipped " in done.out
     assert "  task-01: not worth it\n  task-03: skipped with task-02: nor this\n" in done.out
     assert "Nothing of task-01" not in done.out
     assert stage.merged("f5") == "5\n"

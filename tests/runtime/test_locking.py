@@ -15,6 +15,7 @@ from musician.processes.machine import MACHINE
 from musician.protocol.errors import (
     ConductorRunning,
     InvalidPlan,
+    NothingAgain,
     PlanChanged,
     StillPlayed,
     TreeNotReady,
@@ -23,10 +24,11 @@ from musician.protocol.errors import (
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.settings import from_mapping
 from musician.protocol.states import State
-from musician.runtime.adding import add_task_file
+from musician.runtime.adding import add_task_file, add_to_plan
 from musician.runtime.conductor.conduct import conduct
 from musician.runtime.conductor.conductor_lock import hold_conductor_lock
-from musician.runtime.locking import amend_plan_file, check_ids, lock_plan_file
+from musician.runtime.locking import amend_plan_file, changing_plans, check_ids, lock_plan_file
+from musician.runtime.world import WORLD
 from musician.service.documents import latest_document
 from musician.store.opening import create_store
 from musician.store.port import Store
@@ -190,6 +192,32 @@ def test_a_task_that_is_claimed_cannot_be_dropped(place: Place) -> None:
     row = service.plan_row(place.store, "p")
     assert row is not None
     assert "task-02" in row.text
+
+
+def test_a_skipped_task_that_leaves_its_plan_is_withdrawn(place: Place) -> None:
+    """AGAIN-AMEND: played again it would keep a plan open that does not have it, and no run could end."""
+    place.lock(plan_text(task(1), task(2)))
+    service.skip(place.store, "task-02", "not worth it")
+    made = amend_plan_file(place.root, place.store, place.write(plan_text(task(1))), SETTINGS)
+    assert made.withdrawn == ("task-02",)
+    with pytest.raises(NothingAgain, match="withdrawn from its plan"):
+        service.retry(place.store, "task-02")
+    back = amend_plan_file(place.root, place.store, place.write(plan_text(task(1), task(2))), SETTINGS)
+    assert back.back == ("task-02",)
+    assert service.task_row(place.store, "task-02").state is not State.EXITED
+
+
+def test_a_task_is_not_written_into_a_plan_that_another_is_changing(place: Place) -> None:
+    """AGAIN-ADD: of two at once, one would take the other's task out of the file again."""
+    place.lock(plan_text(task(1)))
+    plan, other = place.root.path / "PLAN.md", place.root.path / "other.md"
+    other.write_text(BODY.format(script="true"))
+    add = partial(add_to_plan, place.root, place.store, "task-09", other, SETTINGS, plan_path=plan)
+    file = plan.stat().st_ino
+    with changing_plans(place.root, WORLD), pytest.raises(ConductorRunning):
+        add()
+    assert plan.stat().st_ino == file, "it was not even written and put back"
+    assert add().added == ("task-09",)
 
 
 def test_a_plan_is_not_amended_while_another_command_changes_plans(place: Place) -> None:

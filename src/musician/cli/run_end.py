@@ -206,7 +206,7 @@ def _task(each: Standing) -> dict[str, object]:
     return fields(
         each,
         *("task_id", "title", "phase", "done", "context_pct"),
-        state=each.view.row.shown_state,
+        state=each.shown_state,
         worked_by=each.who,
         sessions=len(each.view.sessions),
         of=each.total,

@@ -192,7 +192,7 @@ def final_table(standings: Sequence[Standing]) -> Table:
     for heading in ("TASK", "STATE", "MUSICIAN", "SESSIONS", "TITLE"):
         table.add_column(heading, overflow="fold", justify="right" if heading == "SESSIONS" else "left")
     for each in (each for each in standings if not each.is_withdrawn):
-        state = Text(each.view.row.shown_state, style=_STYLES[each.state])
+        state = Text(each.shown_state, style=_STYLES[each.state])
         table.add_row(each.task_id, state, each.who or "", str(len(each.view.sessions)), Text(each.title))
     return table
 
@@ -222,7 +222,7 @@ def _standings_table(
 
 def _row(each: Standing, *, last: Mapping[str, Event] | None, bar: int) -> Iterator[RenderableType]:
     yield Text(each.task_id, style="dim" if each.state is State.WATCHING else "")
-    yield Text(each.state, style=_STYLES[each.state])
+    yield Text(each.shown_state, style=_STYLES[each.state])
     yield Text(each.who or "", style="dim" if each.is_over else "")
     if bar:
         yield ProgressBar(

@@ -161,5 +161,7 @@ def _print_table(standings: tuple[Standing, ...]) -> None:
     if is_terminal():
         Console(highlight=False, markup=False, force_terminal=not is_plain()).print(final_table(standings))
         return
-    rows = [(each.task_id, each.state, each.who, len(each.view.sessions), each.title) for each in standings]
+    rows = [
+        (each.task_id, each.shown_state, each.who, len(each.view.sessions), each.title) for each in standings
+    ]
     table(("TASK", "STATE", "MUSICIAN", "SESSIONS", "TITLE"), rows)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from musician import service
 from musician.cli.context import App
 from musician.cli.options import command, task_argument, text_argument
 from musician.cli.plan import show_amendment
@@ -75,7 +76,7 @@ def retry(app: App, task_id: str, text: str | None, from_start: bool) -> None:
     done = retry_task(app.root, app.store, task_id, app.settings, text, from_start=from_start)
     place = partial_ref(branch_of(done.plan_id or NO_PLAN, task_id), str(done.epoch), folder=REPLACED)
     kept_at = place if done.from_start else None
-    show(app, fields(done, kept_at=kept_at), f"{task_id}: {_said(done, kept_at)}", _taken_up(app))
+    show(app, fields(done, kept_at=kept_at), f"{task_id}: {_said(done, kept_at)}", _taken_up(app, task_id))
 
 
 @command("skip", parent=task)
@@ -97,7 +98,7 @@ def skip(app: App, task_id: str, text: str, dependents: str | None) -> None:
     done = skip_task(app.root, app.store, task_id, text, app.settings, dependents=named)
     told = [f"skipped: {', '.join(done.skipped)}"] if done.skipped else [f"{task_id} is skipped already"]
     told += [f"played without it: {', '.join(done.go_on)}"] if done.go_on else []
-    show(app, fields(done), *told, _taken_up(app))
+    show(app, fields(done), *told, _taken_up(app, task_id))
 
 
 def _said(done: Retried, kept_at: str | None) -> str:
@@ -105,11 +106,17 @@ def _said(done: Retried, kept_at: str | None) -> str:
         return "its merge is tried again"
     errors = f"it may report {done.errors_left} errors from here"
     if kept_at is not None:
-        return f"it is played from its start, and what it has done so far is kept at {kept_at}; {errors}"
+        kept = f"its next session first keeps what was done so far at {kept_at}"
+        return f"it is played from its start; {kept}; {errors}"
     return f"it is played again from its last finished step; {errors}"
 
 
-def _taken_up(app: App) -> str:
+def _taken_up(app: App, task_id: str) -> str:
+    row = service.task_row(app.store, task_id)
+    if row.plan_id is None:
+        return "It belongs to no plan" + (
+            "." if row.is_over else f": play it with `musician work {task_id}`."
+        )
     if is_conducted(app.root, app.store, app.settings):
-        return "The run that is at work takes it up."
+        return f"The run that is at work takes it up, if it plays the plan {row.plan_id}."
     return "No run is at work: `musician run PLAN.md` takes it up."

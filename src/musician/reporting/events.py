@@ -93,6 +93,8 @@ class Reporter:
             at = view.history[-1].at if view.history else row.created_at
             last = row.worked_by or "nobody"
             text = f"open: {row.title}" if row.state is State.WATCHING else f"found so; last played by {last}"
+            if row.is_over and row.state is State.EXITED:
+                text = f"{row.shown_state}; last played by {last}"
             yield Event(at=at, task_id=row.task_id, state=row.state, text=text)
         asks = (ask for each in standings for ask in each.asks)
         yield from map(self._asked, sorted(asks, key=lambda ask: ask.id))

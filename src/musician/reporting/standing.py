@@ -61,6 +61,11 @@ class Standing:
         return self.view.row.is_withdrawn
 
     @property
+    def shown_state(self) -> str:
+        """Its state as people are told it."""
+        return self.view.row.shown_state
+
+    @property
     def is_over(self) -> bool:
         """Whether the plan waits for the task no more."""
         return self.view.row.is_over

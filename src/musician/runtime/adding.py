@@ -16,7 +16,7 @@ from musician.plans.splicing import with_task_added
 from musician.processes.whole_file import write_whole
 from musician.protocol.errors import BadField, InvalidPlan, MusicianError
 from musician.protocol.settings import Settings
-from musician.runtime.locking import Amendment, amend_plan_file
+from musician.runtime.locking import Amendment, amend_alone, changing_plans
 from musician.runtime.world import WORLD, World
 from musician.service.documents import keep_instructions
 from musician.store.port import Store
@@ -35,22 +35,23 @@ def add_to_plan(
     after: Iterable[str] = (),
     world: World = WORLD,
 ) -> Amendment:
-    """Add the task of an instruction file to a phase, by default the last; as :func:`amend_plan_file`. Blocks."""
+    """Add the task of an instruction file to a phase, by default the last; as ``plan amend``. Blocks."""
     name, text = _read(root, path)
     task = read_instructions(text, path=name, task_id=task_id)
-    _, was = _read(root, plan_path)
-    made = with_task_added(was, _section(task, name, tuple(after)), phase=phase)
-    if made is None:
-        raise BadField(
-            field="phase", value=phase, reason="name a phase that the plan has: `## Phase N: Title`"
-        )
-    place = plan_path.resolve()
-    write_whole(place, made.replace("\n", "\r\n") if "\r\n" in was else made)
-    try:
-        return amend_plan_file(root, store, plan_path, settings, world)
-    except MusicianError:
-        write_whole(place, was)
-        raise
+    with changing_plans(root, world) as session_id:
+        _, was = _read(root, plan_path)
+        made = with_task_added(was, _section(task, name, tuple(after)), phase=phase)
+        if made is None:
+            raise BadField(
+                field="phase", value=phase, reason="name a phase that the plan has: `## Phase N: Title`"
+            )
+        place = plan_path.resolve()
+        write_whole(place, made.replace("\n", "\r\n") if "\r\n" in was else made)
+        try:
+            return amend_alone(root, store, plan_path, settings, session_id, world)
+        except MusicianError:
+            write_whole(place, was)
+            raise
 
 
 def _section(task: TaskSpec, name: str, after: tuple[str, ...]) -> str:

@@ -127,18 +127,27 @@ def amend_plan_file(
     While a run is at work it takes the plan up, and what a session plays is not touched: such a task is locked as it
     was, with all the rest, and :class:`StillPlayed` is raised where that cannot be, as with an overview that changed.
     """
+    with changing_plans(root, world) as session_id:
+        return amend_alone(root, store, path, settings, session_id, world)
+
+
+def amend_alone(
+    root: Root, store: Store, path: Path, settings: Settings, session_id: str, world: World
+) -> Amendment:
+    """:func:`amend_plan_file` within :func:`changing_plans`, which gave the session's id."""
     plan = load_plan(path, root=root.path)
     locked = service.plan_row(store, plan.plan_id)
     if locked is None:
         raise UnknownPlan(plan_id=plan.plan_id)
     check_ids(store, plan)
-    with _alone(root, store, settings, world) as is_beside_run:
+    with _beside_run(root, store, settings, session_id, world) as is_beside_run:
         kept: tuple[str, ...] = ()
+        # Before it is looked who plays: whoever claims from here on is seen by the epoch.
+        epochs = {row.task_id: row.claim_epoch for row in service.tasks_of(store, plan.plan_id)}
         if is_beside_run:
             plan, kept = _without_what_is_played(root, store, plan, locked)
         task_files = _render(plan)
         amendment = replace(_amendment(store, plan, task_files), kept=kept)
-        epochs = {row.task_id: row.claim_epoch for row in service.tasks_of(store, plan.plan_id)}
         for task_id in amendment.withdrawn:
             free(root, store, task_id, settings, why="withdrawn from the plan", world=world)
         _write(root, task_files)
@@ -157,22 +166,30 @@ def amend_plan_file(
 
 
 @contextmanager
-def _alone(root: Root, store: Store, settings: Settings, world: World) -> Iterator[bool]:
-    """While nobody else changes a plan: with the conductor's lock, or beside the run that has it; which of them."""
+def changing_plans(root: Root, world: World) -> Iterator[str]:
+    """While nobody else amends a plan or adds to its file; :class:`ConductorRunning` if somebody does."""
     session_id = world.machine.new_id("amend")
     mine = world.machine.hold(lock_path(root.locks_dir, _AMENDING), session_id=session_id)
     if isinstance(mine, HeldBy):
         raise ConductorRunning(session_id=mine.session_id or "", detail="a plan is being amended already")
     with mine:
-        try:
-            conducting = hold_conductor_lock(root, session_id, world.machine)
-        except ConductorRunning:
-            if not is_conducted(root, store, settings):
-                raise
-            yield True
-        else:
-            with conducting:
-                yield False
+        yield session_id
+
+
+@contextmanager
+def _beside_run(
+    root: Root, store: Store, settings: Settings, session_id: str, world: World
+) -> Iterator[bool]:
+    """With the conductor's lock, or beside the run that has it; which of them."""
+    try:
+        conducting = hold_conductor_lock(root, session_id, world.machine)
+    except ConductorRunning:
+        if not is_conducted(root, store, settings):
+            raise
+        yield True
+    else:
+        with conducting:
+            yield False
 
 
 def _without_what_is_played(
@@ -269,7 +286,7 @@ def _amendment(store: Store, plan: Plan, task_files: dict[str, tuple[str, str]])
         changed=tuple(task_id for task_id in changed if before[task_id].state is not State.COMPLETE),
         too_late=tuple(task_id for task_id in changed if before[task_id].state is State.COMPLETE),
         back=tuple(task_id for task_id in phases if task_id in before and before[task_id].is_withdrawn),
-        withdrawn=tuple(row.task_id for row in gone if not row.is_over),
+        withdrawn=tuple(row.task_id for row in gone if not row.is_over or row.skipped is not None),
     )
 
 

@@ -104,7 +104,7 @@ def reopen_in(tx: Tx, row: TaskRow, text: str) -> int:
 
 def free_in(tx: Tx, row: TaskRow, text: str) -> TaskRow:
     """The row of a task that nobody owns, to be settled: one that has exited is opened for that, with the reason."""
-    if row.state is State.EXITED and not row.is_over:
+    if row.state is State.EXITED and not row.is_withdrawn:
         reopen_in(tx, row, text)
         row = load_played(tx, row.task_id)
     if row.session_id is not None and row.state in ACTIVE:
