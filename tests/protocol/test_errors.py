@@ -75,6 +75,7 @@ def test_an_error_belongs_to_the_family_of_who_must_act(kind: type[MusicianError
         ("IllegalEvent", 4),
         ("ClaimLost", 4),
         ("StaleVerdict", 4),
+        ("AskedNoMore", 4),
         ("ClaimBlocked", 5),
         ("NoRepository", 2),
     ],
@@ -94,6 +95,10 @@ def test_a_long_list_of_paths_is_cut_with_its_rest_counted() -> None:
     )
     assert error.message.endswith("f9 and 3 more)")
     assert errors.TreeNotReady(reason="no commit", paths=(), remedy="commit").message == "no commit"
+
+
+def test_an_answer_that_comes_too_late_grants_nothing() -> None:
+    assert "nothing was granted" in str(errors.AskedNoMore(task_id="t", kind="budget"))
 
 
 def test_an_event_that_leads_nowhere_says_so() -> None:

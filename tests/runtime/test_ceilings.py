@@ -80,7 +80,7 @@ def test_a_ceiling_that_is_reached_in_a_piece_stops_it_before_its_next_call(coun
     assert EntryKind.FAILED not in kinds
     assert "leave:" not in counted.log
     service.reopen(counted.stage.store, "task-01")
-    service.grant_means(counted.stage.store, "task-01", Amounts(cost_usd=1.0))
+    service.send(counted.stage.store, "task-01", "go on", more=Amounts(cost_usd=1.0))
     counted.play(script, partial(counted.stop_once, counted.is_in_review), session="session-b")
     assert "played: step 1, step 1" in counted.log, "the same conversation"
     kept = counted.stage.git("show", "refs/musician/partial/solo/task-01/1:one.txt")

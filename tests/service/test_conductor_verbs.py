@@ -42,7 +42,7 @@ Act = Callable[[Store, str], object]
 ACTS: dict[str, Act] = {
     "approve": lambda store, task: service.judge(store, task, State.REVIEW_APPROVED, "x"),
     "request_exit": lambda store, task: service.request_exit(store, task, "x", urgent=False),
-    "grant": lambda store, task: service.grant_retries(store, task, 1),
+    "grant": lambda store, task: service.send(store, task, "go on", retries=1),
     "fence": lambda store, task: service.fence(store, task, epoch=1),
     "take_over": lambda store, task: service.take_over(store, task, "x", reason="dead"),
     "reopen": lambda store, task: service.reopen(store, task, "x"),
@@ -274,11 +274,11 @@ def test_nobody_is_asked_to_leave_where_nobody_is(
 
 def test_retries_are_granted(store: Store, walk: Walk, untouched: Untouched) -> None:
     walk(store, "task-01", State.ERROR)
-    service.grant_retries(store, "task-01", 2)
+    service.send(store, "task-01", "go on", retries=2)
     assert service.task_row(store, "task-01").retry_limit == 7
     for none in (0, -1):
         with untouched(), pytest.raises(BadField):
-            service.grant_retries(store, "task-01", none)
+            service.send(store, "task-01", "go on", retries=none)
 
 
 # Taking over (D23): four steps, each restartable.
@@ -451,8 +451,8 @@ def test_nothing_is_said_to_a_complete_task_for_nobody_would_read_it(store: Stor
 @pytest.mark.parametrize(
     "act",
     [
-        lambda store: service.grant_retries(store, "task-01", 1),
-        lambda store: service.grant_means(store, "task-01", Amounts(cost_usd=5.0)),
+        lambda store: service.send(store, "task-01", "go on", retries=1),
+        lambda store: service.send(store, "task-01", "go on", more=Amounts(cost_usd=5.0)),
     ],
     ids=["retries", "means"],
 )

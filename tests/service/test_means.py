@@ -74,15 +74,15 @@ def test_a_grant_counts_for_the_task_its_plan_and_the_day_and_settles_what_was_a
     locked: Store,
 ) -> None:
     """CEIL-2."""
-    for task_id, kind in (("task-01", "budget"), ("task-02", "question"), ("task-03", "budget")):
+    for task_id, kind in (("task-01", "budget"), ("task-01", "question"), ("task-03", "budget")):
         service.ask_human(locked, task_id, kind=kind, subject_id=1, text="?")
-    service.grant_means(locked, "task-02", Amounts(cost_usd=2.0, turns=5))
+    service.send(locked, "task-02", "go on", more=Amounts(cost_usd=2.0, turns=5))
     granted = Amounts(cost_usd=2.0, turns=5)
     accounts = service.accounts_of_task(locked, "task-02")
     assert {account.granted for account in accounts.values()} == {granted}
     assert service.accounts_of_task(locked, "task-01")[Scope.TASK].granted == Amounts()
     assert [(ask.task_id, ask.kind) for ask in service.open_asks(locked)] == [
-        ("task-02", "question"),
+        ("task-01", "question"),
         ("task-03", "budget"),
     ]
 
@@ -95,7 +95,7 @@ def test_a_word_grants_nothing_and_the_question_of_a_ceiling_stays(locked: Store
     assert [ask.kind for ask in service.open_asks(locked)] == ["budget"]
     said = still_asked(locked, "task-01")
     assert 'musician send task-01 "go on" --more 2000000tokens' in said
-    service.grant_means(locked, "task-01", Amounts(tokens=9))
+    service.send(locked, "task-01", "go on", more=Amounts(tokens=9))
     assert still_asked(locked, "task-01") == ""
     service.ask_human(locked, "task-01", kind="budget", subject_id=2, text="it has used 14 tokens of 14")
     service.withdraw(locked, "task-01", "not any more")

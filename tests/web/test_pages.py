@@ -4,6 +4,7 @@ import html
 import json
 import os
 import re
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -319,13 +320,18 @@ def test_what_waits_is_answered_in_one_step_by_the_commands_own_verb(
     assert ("text" in fields) or "<textarea" in form[1]
     fields.setdefault("text", "blue")
     if kind == "question":
-        assert post(desk, form[0], **fields | {"question": "1"})[0] == 409
+        granting = {"question": "1", "retries": "3", "more": "5usd"}
+        assert post(desk, form[0], **fields | granting)[0] == 409
+        with closing(Project(str(claimed))) as opened:
+            assert service.task_row(opened.store, "task-01").retry_limit == 5, "a refusal grants nothing"
     assert post(desk, form[0], **fields)[0] == 303
     assert not call("needs-me", "--json").json["waiting"]
     assert call("messages", "1", "--json").json["messages"][-1]["message"] == fields["text"]
-    if kind == "question":
-        code, text = post(desk, form[0], **fields)
-        assert (code, "blue" in text) == (409, True)
+    if kind in ("question", "retries", "budget"):
+        before = call("status", "1", "--json").json | {"heartbeat_age_s": 0}
+        code, text = post(desk, form[0], **fields)  # a second click grants nothing more
+        assert (code, html.escape(fields["text"]) in text) == (409, True)
+        assert call("status", "1", "--json").json | {"heartbeat_age_s": 0} == before
 
 
 def test_a_task_is_left_out_and_taken_back(ready: Path, desk: TestClient, call: Call) -> None:

@@ -56,13 +56,17 @@ def send(
     With - as TEXT it is read from standard input.
     """
     text = with_corrections(text, corrections)
-    amounts = read_amounts(more)
-    if retries is not None:
-        service.grant_retries(app.store, task_id, retries)
-    if more:
-        service.grant_means(app.store, task_id, amounts)
     granted, revoked = ([Act(name) for name in names] for names in (grants, revokes))
-    message_id = service.send(app.store, task_id, text, urgent=urgent, grants=granted, revokes=revoked)
+    message_id = service.send(
+        app.store,
+        task_id,
+        text,
+        urgent=urgent,
+        grants=granted,
+        revokes=revoked,
+        retries=retries,
+        more=read_amounts(more) if more else None,
+    )
     document = {"task_id": task_id, "message_id": message_id, "urgent": urgent}
     document |= {"granted": list(grants), "revoked": list(revokes)}
     still = still_asked(app.store, task_id)

@@ -378,6 +378,17 @@ class StaleVerdict(ConductorError):
         )
 
 
+class AskedNoMore(ConductorError):
+    """An answer to what was settled meanwhile, which would grant something again."""
+
+    def __init__(self, *, task_id: str, kind: str) -> None:
+        self.task_id, self.kind = task_id, kind
+        super().__init__(
+            f"{task_id}: nothing waits any more for an answer about its {kind}; nothing was granted or sent",
+            remedy=f"`musician status {task_id}` says how it stands",
+        )
+
+
 class JudgedAlready(ConductorError):
     """A verdict that came too late: somebody else, a person or a rule, has judged the submission."""
 

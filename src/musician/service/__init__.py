@@ -113,11 +113,11 @@ else:
             "rebinding": "rebind",
             "settling": "guarded keep_settings kept_settings",
             "smoothness": "PhaseSmoothness smoothness_by_phase",
-            "spending": "accounts_of_plan accounts_of_task grant_means record_playtime record_usage usage_of_plan",
+            "spending": "accounts_of_plan accounts_of_task record_playtime record_usage usage_of_plan",
             "subagents": "Subagent begin_subagent end_subagent end_subagents_but running_subagents",
             "submissions": "announce ask report resume submit",
             "takeover": "fence hand_over reopen take_over withdraw",
-            "verdicts": "grant_retries judge request_exit",
+            "verdicts": "judge request_exit",
             "views": (
                 "PlanViews TaskView all_plans clock_s conductor_row count_plans current_plans everything "
                 "has_tasks history_of message_row messages_of names_like now open_tasks receipts_of siblings task_row "

@@ -3,15 +3,18 @@
 from collections.abc import Collection
 
 from musician.protocol.claim import Claim
-from musician.protocol.errors import StaleVerdict
+from musician.protocol.errors import AskedNoMore, BadField, StaleVerdict
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.policy.forbidden import Act, worded_grants
+from musician.protocol.rules.ceilings import Amounts
 from musician.service.rowwork import load_owned, load_task, load_unfinished, say
-from musician.store.port import ONLOOKERS, Store
+from musician.service.spending import grant_means
+from musician.store.port import ONLOOKERS, Store, Tx
 from musician.store.queries.messages import Messages
 from musician.store.queries.permits import Permits
 from musician.store.queries.plans import Plans
+from musician.store.queries.tasks import Tasks
 from musician.store.rows import MessageRow
 
 MOST_UNREAD = 200
@@ -27,18 +30,31 @@ def send(
     grants: Collection[Act] = (),
     revokes: Collection[Act] = (),
     question_id: int | None = None,
+    retries: int | None = None,
+    more: Amounts | None = None,
+    answers: tuple[str, int] | None = None,
 ) -> int:
     """Say something to a task as its conductor; the message's id. Urgent: its running piece is stopped.
 
     ``grants`` are acts that the task's sessions may do from now on, until they are revoked (D21); the message says so.
     ``question_id`` is what it answers: :class:`StaleVerdict` if that is not the open question any more.
+    ``retries`` and ``more`` are granted with it, or nothing is. ``answers`` is the kind and the subject of what a
+    person was asked: :class:`AskedNoMore` if that is settled.
     :class:`IllegalEvent` on a complete task, for nobody would ever read it (D1).
     """
+    if retries is not None and retries < 1:
+        raise BadField(field="retries", value=retries, reason="grant at least one")
     with store.write() as tx:
         load_unfinished(tx, task_id)
         question = None if question_id is None else tx.one(Messages.open_question, task_id=task_id)
         if question_id != (question and question.id):
             raise StaleVerdict(task_id=task_id, judged=question_id, latest=question and question.id)
+        if answers is not None and not _is_asked(tx, task_id, *answers):
+            raise AskedNoMore(task_id=task_id, kind=answers[0])
+        if retries is not None:
+            tx.run(Tasks.grant_retries, task_id=task_id, more=retries)
+        if more is not None:
+            grant_means(tx, task_id, more)
         kind = MessageType.EMERGENCY if urgent else MessageType.NOTE
         tx.run(Plans.resolve_answered, task_id=task_id, resolution=f"answered: {text}"[:500])
         message_id = say(tx, task_id, CONDUCTOR, kind, text + worded_grants(grants, revokes))
@@ -47,6 +63,13 @@ def send(
         for act in revokes:
             tx.run(Permits.revoke_act, task_id=task_id, act=act, message_id=message_id)
         return message_id
+
+
+def _is_asked(tx: Tx, task_id: str, kind: str, subject_id: int) -> bool:
+    return any(
+        (each.kind, each.subject_id, each.resolved_at) == (kind, subject_id, None)
+        for each in tx.all(Plans.needs_human_of_task, task_id=task_id)
+    )
 
 
 def unread(store: Store, task_id: str, *, most: int = MOST_UNREAD) -> tuple[MessageRow, ...]:

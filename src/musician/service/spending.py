@@ -11,7 +11,7 @@ from musician.protocol.claim import Claim
 from musician.protocol.rules.ceilings import Account, Accounts, Amounts, Scope
 from musician.protocol.spending import Usage
 from musician.protocol.values import as_dict
-from musician.service.rowwork import load_task, load_unfinished
+from musician.service.rowwork import load_task
 from musician.store.port import ONLOOKERS, Store, Tx
 from musician.store.queries.plans import Plans
 from musician.store.queries.sessions import Sessions
@@ -41,17 +41,11 @@ def record_playtime(store: Store, claim: Claim, played_s: float) -> None:
         tx.run(Sessions.add_playtime, task_id=claim.task_id, claim_epoch=claim.epoch, played_s=played_s)
 
 
-def grant_means(store: Store, task_id: str, more: Amounts) -> None:
+def grant_means(tx: Tx, task_id: str, more: Amounts) -> None:
     """A person lets a task use so much beyond the ceilings; what was asked about any of its plan's is settled."""
-    with store.write() as tx:
-        plan_id = load_unfinished(tx, task_id).plan_id
-        tx.run(
-            Sessions.grant_means,
-            task_id=task_id,
-            **as_dict(more),
-        )
-        tx.run(Plans.settle_budgets, plan_id=plan_id, resolution="more was granted")
-        tx.ring(task_id)
+    plan_id = load_task(tx, task_id).plan_id
+    tx.run(Sessions.grant_means, task_id=task_id, **as_dict(more))
+    tx.run(Plans.settle_budgets, plan_id=plan_id, resolution="more was granted")
 
 
 def accounts_of_task(store: Store, task_id: str) -> Accounts:

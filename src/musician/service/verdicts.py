@@ -1,4 +1,4 @@
-"""The messages of the conductor to a task: verdicts, exit requests, granted retries (D3, D7)."""
+"""The messages of the conductor to a task: verdicts and exit requests (D7)."""
 
 from musician.protocol.claim import Claim
 from musician.protocol.errors import BadField, EvidenceMissing, JudgedAlready, StaleVerdict
@@ -11,7 +11,6 @@ from musician.service.comments import drafts_in, send_drafts, with_drafts
 from musician.service.rowwork import (
     latest_change,
     load_played,
-    load_unfinished,
     move_by_conductor,
     say,
     write_entries,
@@ -21,7 +20,6 @@ from musician.store.port import Store, Tx
 from musician.store.queries.history import History
 from musician.store.queries.messages import Messages
 from musician.store.queries.plans import Plans
-from musician.store.queries.tasks import Tasks
 from musician.store.queries.work import Work
 from musician.store.rows import HistoryRow
 
@@ -120,16 +118,6 @@ def request_exit(store: Store, task_id: str, text: str, *, urgent: bool, hold: b
             tx.run(Plans.resolve_answered, task_id=task_id, resolution=f"handed off: {text}"[:500])
         move_by_conductor(tx, row, Event.REQUEST_EXIT)
         return message_id
-
-
-def grant_retries(store: Store, task_id: str, more: int) -> None:
-    """Give a task more error reports than the five of D3."""
-    if more < 1:
-        raise BadField(field="more", value=more, reason="grant at least one retry")
-    with store.write() as tx:
-        load_unfinished(tx, task_id)
-        tx.run(Tasks.grant_retries, task_id=task_id, more=more)
-        tx.ring(task_id)
 
 
 def _refuse_late(tx: Tx, task_id: str, submission_id: int | None) -> None:

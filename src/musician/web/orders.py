@@ -92,15 +92,18 @@ def drop(desk: Desk, task_id: str, form: Form) -> None:
 
 
 def send(desk: Desk, task_id: str, form: Form) -> None:
-    """Say something, and grant what goes with it. An answer is to the question that the page has shown."""
-    text, more, retries = form.text("text"), form.get("more").split(), form.number("retries")
-    amounts = read_amounts(more)
-    if retries is not None:
-        service.grant_retries(desk.store, task_id, retries)
-    if more:
-        service.grant_means(desk.store, task_id, amounts)
-    urgent = form.get("urgent") == "yes"
-    service.send(desk.store, task_id, text, urgent=urgent, question_id=form.number("question"))
+    """Say something, and grant what goes with it. An answer is to what the page has shown, and grants once."""
+    more, about = form.get("more").split(), form.number("about")
+    service.send(
+        desk.store,
+        task_id,
+        form.text("text"),
+        urgent=form.get("urgent") == "yes",
+        question_id=form.number("question"),
+        retries=form.number("retries"),
+        more=read_amounts(more) if more else None,
+        answers=None if about is None else (form.get("kind"), about),
+    )
 
 
 def stop(desk: Desk, task_id: str, form: Form) -> None:
