@@ -8,7 +8,7 @@ from rich.filesize import decimal
 from musician.cli.context import App
 from musician.cli.options import command
 from musician.cli.render import show, show_text
-from musician.runtime.cleaning import ITS_PLAN, Piece, survey
+from musician.runtime.cleaning import Piece, survey
 from musician.runtime.cleaning import clean as remove
 
 
@@ -38,21 +38,15 @@ def stays(pieces: tuple[Piece, ...]) -> list[str]:
     and its branches are counted.
     """
     kept = [each for each in pieces if each.held]
-    of_plans = Counter(
-        (each.plan_id, each.held[0]) for each in kept if each.tree is None and _is_of_plan(each)
-    )
+    of_plans = Counter((each.plan_id, each.by_plan) for each in kept if each.tree is None and each.by_plan)
     return [
         *(
-            f"stays: {each.what}: {'; '.join(each.held)}" + ("" if _is_of_plan(each) else f" ({each.look})")
+            f"stays: {each.what}: {'; '.join(each.held)}" + ("" if each.by_plan else f" ({each.look})")
             for each in kept
-            if each.tree is not None or not _is_of_plan(each)
+            if each.tree is not None or not each.by_plan
         ),
         *(f"stays: branches of {plan_id} ({n}): {why}" for (plan_id, why), n in of_plans.items()),
     ]
-
-
-def _is_of_plan(each: Piece) -> bool:
-    return any(ITS_PLAN in reason for reason in each.held)
 
 
 def _went(pieces: tuple[Piece, ...], word: str) -> list[str]:

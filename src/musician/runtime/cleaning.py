@@ -22,7 +22,7 @@ from musician.runtime.archiving import finish_drop
 from musician.runtime.conductor.conductor_lock import hold_conductor_lock
 from musician.runtime.world import WORLD, World
 from musician.store.port import Store
-from musician.store.rows import PlanRow, TaskRow
+from musician.store.rows import TaskRow
 from musician.trees.cleaning import (
     bytes_in,
     held_by_branch,
@@ -39,19 +39,25 @@ from musician.trees.looking import checkouts, remove_scratch_tree
 from musician.trees.root import Root
 from musician.trees.worktree import place_of
 
-ITS_PLAN = "its plan "
-"""How the reasons go on that are the plan's, and not what a piece holds."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """A tree or a branch; a person's scratch tree has none. ``held`` is why it stays; nothing: it goes, or is gone."""
+    """A tree or a branch; a person's scratch tree has none.
+
+    ``by_plan`` is why its plan keeps it, whatever it holds, "" if it does not; ``in_itself`` why it stays besides.
+    """
 
     plan_id: str
     branch: str
     tree: Path | None
     size_bytes: int
-    held: tuple[str, ...]
+    in_itself: tuple[str, ...]
+    by_plan: str = ""
+
+    @property
+    def held(self) -> tuple[str, ...]:
+        """Why it stays; nothing: it goes, or is gone."""
+        return ((self.by_plan,) if self.by_plan else ()) + self.in_itself
 
     @property
     def what(self) -> str:
@@ -137,7 +143,10 @@ class _Survey:
             plan_id = branch.split("/")[1]
             if self._only in (None, plan_id):
                 held = tuple(self._why_branch(plan_id, branch, gone))
-                yield Piece(plan_id=plan_id, branch=branch, tree=None, size_bytes=0, held=held)
+                kept = self._branch_kept_by_plan(plan_id)
+                yield Piece(
+                    plan_id=plan_id, branch=branch, tree=None, size_bytes=0, in_itself=held, by_plan=kept
+                )
 
         if self._only is None:
             for place in sorted(checkouts(self._root)):
@@ -145,7 +154,7 @@ class _Survey:
 
     def _scratch(self, place: Path) -> Piece:
         """A person's own, of ``review checkout``: it goes once its task is over, if it holds nothing."""
-        row = next((row for row in self._tasks(None) if row.task_id == place.name), None)
+        row = self._task(NO_PLAN, place.name)
         held = [] if row is None or row.state is State.COMPLETE else [f"its task is {row.state}"]
         held.extend(self.users_of(place))
         try:
@@ -153,13 +162,20 @@ class _Survey:
         except MusicianError as error:
             held.append(str(error))
         plan_id = (row and row.plan_id) or ""
-        return Piece(plan_id=plan_id, branch="", tree=place, size_bytes=bytes_in(place), held=tuple(held))
+        size_bytes = bytes_in(place)
+        return Piece(plan_id=plan_id, branch="", tree=place, size_bytes=size_bytes, in_itself=tuple(held))
 
     def tree(self, tree: Path) -> Piece:
         plan_id, name = tree.parent.name, tree.name
         branch = f"musician/{plan_id}/{name}"
-        held = tuple(self._why_tree(plan_id, name, tree, branch))
-        return Piece(plan_id=plan_id, branch=branch, tree=tree, size_bytes=bytes_in(tree), held=held)
+        return Piece(
+            plan_id=plan_id,
+            branch=branch,
+            tree=tree,
+            size_bytes=bytes_in(tree),
+            in_itself=tuple(self._why_tree(plan_id, name, tree, branch)),
+            by_plan=self._tree_kept_by_plan(plan_id, name),
+        )
 
     def users_of(self, tree: Path) -> tuple[str, ...]:
         return tuple(f"in use by {each}" for each in self._machine.using(tree))
@@ -171,7 +187,10 @@ class _Survey:
 
     def _why_tree(self, plan_id: str, name: str, tree: Path, branch: str) -> Iterator[str]:
         is_trial = name.startswith("_")
-        yield from self._is_needed(plan_id, name)
+        if not self._knows(plan_id):
+            yield "no plan of that name is known here"
+        elif not is_trial and self._is_open(plan_id) and self._task(plan_id, name) is None:
+            yield "no task of that name is known here"
         if not is_trial and is_held(lock_path(self._root.locks_dir, name)):
             yield "a session plays its task"
         yield from self.users_of(tree)
@@ -184,34 +203,45 @@ class _Survey:
         if not is_trial and plan_id in self._open and not is_held_elsewhere(self._root, branch):
             yield "its branch is not merged"
 
-    def _is_needed(self, plan_id: str, name: str) -> Iterator[str]:
+    def _tree_kept_by_plan(self, plan_id: str, name: str) -> str:
+        if not self._is_open(plan_id):
+            return ""
+        if name.startswith("_"):
+            return "its plan is open"
+        row = self._task(plan_id, name)
+        is_due = row is not None and row.state is not State.COMPLETE
+        return f"its task is {row.state}, and its plan is open" if row is not None and is_due else ""
+
+    def _branch_kept_by_plan(self, plan_id: str) -> str:
+        archived = self._archived.get(plan_id)
+        if archived is not None and archived.abandoned is not None:
+            return (
+                f"its plan was abandoned: {archived.abandoned}; `musician plan drop {plan_id}` lets go of it"
+            )
+        return "its plan is open" if self._is_open(plan_id) and plan_id in self._open else ""
+
+    def _knows(self, plan_id: str) -> bool:
+        return plan_id == NO_PLAN or any(
+            plan_id in known for known in (self._open, self._archived, self._dropped)
+        )
+
+    def _is_open(self, plan_id: str) -> bool:
+        """Whether something may still be played in it; so it may of the tasks without a plan."""
+        if plan_id in self._archived or plan_id in self._dropped:
+            return False
         plan = self._open.get(plan_id)
-        is_over = plan_id in self._archived or plan_id in self._dropped
-        if is_over or (plan is not None and plan.finished_at is not None):
-            return
-        if plan is None and plan_id != NO_PLAN:
-            yield "no plan of that name is known here"
-        elif name.startswith("_"):
-            yield f"{ITS_PLAN}is open"
-        else:
-            row = next((row for row in self._tasks(plan) if row.task_id == name), None)
-            if row is None:
-                yield "no task of that name is known here"
-            elif row.state is not State.COMPLETE:
-                yield f"its task is {row.state}, and {ITS_PLAN}is open"
+        return plan_id == NO_PLAN if plan is None else plan.finished_at is None
+
+    def _task(self, plan_id: str, name: str) -> TaskRow | None:
+        plan = self._open.get(plan_id)
+        rows = service.tasks_of(self._store, None if plan is None else plan.plan_id)
+        return next((row for row in rows if row.task_id == name), None)
 
     def _why_branch(self, plan_id: str, branch: str, gone: set[Path]) -> Iterator[str]:
-        plan, archived = self._open.get(plan_id), self._archived.get(plan_id)
-        if archived is not None and archived.abandoned is not None:
-            yield f"{ITS_PLAN}was abandoned: {archived.abandoned}; `musician plan drop {plan_id}` lets go of it"
-        elif archived is None and plan_id not in self._dropped and (plan is None or plan.finished_at is None):
-            yield (
-                f"{ITS_PLAN}is open"
-                if plan
-                else "nobody merges it"
-                if plan_id == NO_PLAN
-                else "its plan is unknown"
-            )
+        if plan_id == NO_PLAN and self._is_open(plan_id):
+            yield "nobody merges it"
+        elif not self._knows(plan_id):
+            yield "its plan is unknown"
         tree = place_of(self._root, branch)
         held = list(held_by_branch(self._root, branch))
         if tree.is_dir() and tree not in gone:
@@ -221,9 +251,6 @@ class _Survey:
                 each for each in held if not each.startswith("it is checked out in") or str(tree) not in each
             ]
         yield from held
-
-    def _tasks(self, plan: PlanRow | None) -> tuple[TaskRow, ...]:
-        return service.tasks_of(self._store, None if plan is None else plan.plan_id)
 
 
 def _removed(root: Root, seen: _Survey, piece: Piece) -> Piece:
@@ -237,7 +264,7 @@ def _removed(root: Root, seen: _Survey, piece: Piece) -> Piece:
         )
     except (MusicianError, OSError) as error:
         held = (str(error),)
-    return replace(piece, held=held)
+    return replace(piece, in_itself=held)
 
 
 def _without_tree(root: Root, seen: _Survey, tree: Path, piece: Piece) -> tuple[str, ...]:
