@@ -37,6 +37,13 @@ def test_a_line_is_known_by_its_number_on_the_side_that_has_it() -> None:
     ]
 
 
+def test_the_end_of_a_line_is_shown_only_where_lines_end_in_different_ways() -> None:
+    (hunk,) = view("a\r\nb\r\n", "a\r\nc\r\n", "x.txt").hunks
+    assert [line.text for line in hunk.lines] == ["a", "b", "c"]
+    (hunk,) = view("a\r\nb\r\n", "a\nb\r\n", "x.txt").hunks
+    assert [line.text for line in hunk.lines] == [visible("a\r"), "a", visible("b\r")]
+
+
 def test_a_long_file_has_a_bound() -> None:
     found = view("", "x\n" * (MOST_LINES + 3), "x.txt")
     assert (sum(len(hunk.lines) for hunk in found.hunks), found.left_out) == (MOST_LINES, 3)

@@ -94,6 +94,11 @@ def file_view(patch: str, path: str, old_text: str | None, new_text: str | None)
         return None
     old_colours = _coloured(path, old_text, max(hunk.source_start + hunk.source_length for hunk in every))
     new_colours = _coloured(path, new_text, max(hunk.target_start + hunk.target_length for hunk in every))
+    # Where all lines end in the same way, it is no news; where only some end in CR LF, each of them shows it.
+    ended = [
+        line.value for hunk in every for line in hunk if line.line_type in "+- " and line.value[-1:] == "\n"
+    ]
+    end = "\r\n" if all(value.endswith("\r\n") for value in ended) else "\n"
     hunks: list[Hunk] = []
     shown, total = 0, sum(map(len, every))
     for hunk in every:
@@ -113,7 +118,7 @@ def file_view(patch: str, path: str, old_text: str | None, new_text: str | None)
                     sign=line.line_type,
                     old=line.source_line_no,
                     new=line.target_line_no,
-                    spans=_spans(line.value.rstrip("\n"), colours, number),
+                    spans=_spans(line.value.removesuffix(end), colours, number),
                 )
             )
         if lines:
