@@ -374,6 +374,16 @@ def test_a_scratch_tree_of_an_ended_task_goes_if_it_holds_nothing(house: Path, c
     assert (scratch["task-01"] / "notes" / "idea.md").is_file()
 
 
+def test_a_scratch_tree_of_a_task_that_waits_for_its_verdict_stays(house: Path, call: Call) -> None:
+    """D32.7: its reviewer is looking at it."""
+    path = write_plan(house, "first")
+    call("run", "--review", "human", path, expect=1)
+    call("review", "checkout", "task-01")
+    scratch = house / ".musician" / "checkouts" / "task-01"
+    assert f"stays: scratch tree {scratch}: its task is needs_review" in call("clean").out
+    assert scratch.is_dir()
+
+
 def test_a_branch_of_a_remote_holds_nothing_for_good(house: Path, call: Call) -> None:
     """D32.4: it can be deleted there, and the next `fetch --prune` takes it from here; a tag is the user's own."""
     path = write_plan(house, "first")

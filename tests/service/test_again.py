@@ -81,6 +81,16 @@ def test_a_retry_settles_what_waits_and_counts_errors_anew(store: Store, walk: W
     assert service.claim(store, "task-01", "b", settings=SETTINGS).number == 2
 
 
+@pytest.mark.parametrize("state", [State.WATCHING, State.EXITED, State.ERROR])
+def test_a_ceiling_is_asked_about_still(store: Store, walk: Walk, state: State) -> None:
+    """AGAIN-RETRY: nothing is granted by a retry, and the question would come again."""
+    walk(store, "task-01", state)
+    service.ask_human(store, "task-01", kind="error", subject_id=1, text="the same error twice")
+    service.ask_human(store, "task-01", kind="budget", subject_id=1, text="a ceiling is reached")
+    service.retry(store, "task-01")
+    assert [ask.kind for ask in service.task_view(store, "task-01").open_asks] == ["budget"]
+
+
 def test_what_was_never_claimed_is_tried_again_where_a_person_was_asked(store: Store, walk: Walk) -> None:
     """AGAIN-RETRY: as after musicians that do not start."""
     walk(store, "task-01", State.WATCHING)

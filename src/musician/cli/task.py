@@ -11,6 +11,7 @@ from musician.cli.plan import show_amendment
 from musician.cli.render import fields, show
 from musician.protocol.names import NO_PLAN
 from musician.protocol.states import State
+from musician.reporting.asks import still_asked
 from musician.reporting.run_at_work import is_conducted
 from musician.runtime.adding import add_task_file, add_to_plan
 from musician.runtime.again import retry_task, skip_task
@@ -76,7 +77,9 @@ def retry(app: App, task_id: str, text: str | None, from_start: bool) -> None:
     done = retry_task(app.root, app.store, task_id, app.settings, text, from_start=from_start)
     place = partial_ref(branch_of(done.plan_id or NO_PLAN, task_id), str(done.epoch), folder=REPLACED)
     kept_at = place if done.from_start else None
-    show(app, fields(done, kept_at=kept_at), f"{task_id}: {_said(done, kept_at)}", _taken_up(app, task_id))
+    still = still_asked(app.store, task_id)
+    said = (f"{task_id}: {_said(done, kept_at)}", still or _taken_up(app, task_id))
+    show(app, fields(done, kept_at=kept_at, still_asked=still or None), *said)
 
 
 @command("skip", parent=task)

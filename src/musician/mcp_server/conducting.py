@@ -113,7 +113,8 @@ def again(served: ServedSession, *, task: str, how: str, text: str = "") -> str:
         done = retry_task(
             served.root, served.store, task, served.settings, text or None, from_start=from_start
         )
-        return _then(served, f"{task} is {done.state}; it may report {done.errors_left} errors from here")
+        said = f"{task} is {done.state}; it may report {done.errors_left} errors from here"
+        return _then(served, "; ".join(filter(None, (said, still_asked(served.store, task)))))
     if not text.strip():
         raise BadField(field="text", value=text, reason="say why")
     gone = skip_task(served.root, served.store, task, text, served.settings, dependents=_SKIPS[how])

@@ -154,8 +154,8 @@ class _Survey:
 
     def _scratch(self, place: Path) -> Piece:
         """A person's own, of ``review checkout``: it goes once its task is over, if it holds nothing."""
-        row = self._task(NO_PLAN, place.name)
-        held = [] if row is None or row.state is State.COMPLETE else [f"its task is {row.state}"]
+        row = next((row for row in service.open_tasks(self._store) if row.task_id == place.name), None)
+        held = [] if row is None else [f"its task is {row.state}"]
         held.extend(self.users_of(place))
         try:
             held.extend(held_by_scratch_tree(self._root, place))
@@ -210,7 +210,7 @@ class _Survey:
             return "its plan is open"
         row = self._task(plan_id, name)
         is_due = row is not None and row.state is not State.COMPLETE
-        return f"its task is {row.state}, and its plan is open" if row is not None and is_due else ""
+        return f"its task is {row.shown_state}, and its plan is open" if row is not None and is_due else ""
 
     def _branch_kept_by_plan(self, plan_id: str) -> str:
         archived = self._archived.get(plan_id)

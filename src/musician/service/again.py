@@ -67,7 +67,8 @@ class Skipped:
 def retry(
     store: Store, task_id: str, text: str | None = None, *, from_start: bool = False, patience: int = 5
 ) -> Retried:
-    """Have a task played again, from its last finished step or ``from_start``. What waited for a person is settled.
+    """Have a task played again, from its last finished step or ``from_start``. What waited for a person is settled,
+    but for a ceiling, which no word raises.
 
     ``text`` is for who plays it. It may report ``patience`` errors from here on. Said twice, it is done once.
     :class:`StillPlayed` while a session plays it, but for one that waits in an error, which simply goes on;
@@ -149,7 +150,7 @@ def _open_again(tx: Tx, row: TaskRow, text: str | None, *, from_start: bool) -> 
     if row.state is State.EXITED:
         reopen_in(tx, row, said)
         return
-    tx.run(Plans.resolve_human, task_id=task_id, resolution=f"tried again: {said}"[:500])
+    tx.run(Plans.resolve_answered, task_id=task_id, resolution=f"tried again: {said}"[:500])
     if text is not None or from_start:
         say(tx, task_id, CONDUCTOR, MessageType.NOTE, said)
 
