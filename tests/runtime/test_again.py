@@ -104,6 +104,16 @@ def test_a_task_is_started_over_and_its_old_work_is_kept_for_good(stage: "Stage"
 
 
 @pytest.mark.deep
+def test_a_failure_from_before_a_start_over_is_not_the_same_twice(stage: "Stage") -> None:
+    """AGAIN-START-OVER: the first failure after it is tried once more, as any first one is."""
+    stage.write(HEAD + task(1, FAILS))
+    for reported in (2, 4):
+        assert stage.conduct().code == 1
+        assert stage.view("task-01").error_count == reported
+        assert stage.run("task", "retry", "task-01", "--from-start").code == 0
+
+
+@pytest.mark.deep
 def test_a_skipped_task_is_told_and_holds_nobody_up(stage: "Stage") -> None:
     """AGAIN-SKIP: what is to be played after it is asked about; the plan ends complete, and says what was left out."""
     stage.write(

@@ -76,15 +76,20 @@ class TaskView:
     """Until when its agent's provider gives nothing, "" if it gives."""
 
     @property
+    def started_over_after(self) -> int:
+        """The last claim before the task was started over: what is of it or older counts no more. -1: all counts."""
+        starts = (row.claim_epoch for row in self.journal if row.kind == EntryKind.STARTED_OVER)
+        return max(starts, default=-1)
+
+    @property
     def this_time(self) -> "TaskView":
         """The same without what was played before the task was started over; the history has all of it."""
-        journal = tuple(since_started_over(self.journal))
-        if not journal or journal[0].kind != EntryKind.STARTED_OVER:
+        epoch = self.started_over_after
+        if epoch < 0:
             return self
-        epoch = journal[0].claim_epoch
         return replace(
             self,
-            journal=journal,
+            journal=tuple(since_started_over(self.journal)),
             sessions=tuple(row for row in self.sessions if row.claim_epoch > epoch),
             submissions=tuple(row for row in self.submissions if row.claim_epoch > epoch),
             verifications=tuple(row for row in self.verifications if row.claim_epoch > epoch),

@@ -333,7 +333,11 @@ def _report(view: TaskView) -> OpenReport | None:
             used_pct=None if warning is None else warning.context_usage_pct,
             projected_pct=None if warning is None else warning.projected_pct,
         )
-    errors = [each for each in view.history if each.message_type == MessageType.ERROR]
+    errors = [
+        each
+        for each in view.history
+        if each.message_type == MessageType.ERROR and each.claim_epoch > view.started_over_after
+    ]
     said = _error_of(view, change)
     return OpenReport(
         message_id=change.message_id,
