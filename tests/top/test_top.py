@@ -140,6 +140,29 @@ def test_what_sessions_say_is_only_text_in_every_size(claimed: Path) -> None:
     assert last(claimed, MessageType.INSTRUCTION)
 
 
+def test_a_change_that_cannot_be_read_is_told_and_ends_nothing(submitted: Path) -> None:
+    """TOP: its commits may be collected while it is looked at."""
+    objects = submitted / ".git" / "objects"
+
+    async def story() -> None:
+        async with terminal(submitted, size=(40, 10)) as seen:
+            await seen.sees("Needs you: 1")
+            await seen.press("d")
+            await seen.sees("Review of task-01")
+            await seen.press("G")
+            await seen.sees("greeter.py")
+            away = objects.rename(objects.with_name("away"))
+            await seen.press("enter")
+            await seen.sees("git", "greeter.py")
+            away.rename(objects)
+            seen.app.look_now()
+            await seen.sees("Review of task-01", but_not="may be old")
+            await seen.press("G", "enter")
+            await seen.sees("▾ A greeter.py")
+
+    asyncio.run(story())
+
+
 def test_a_database_that_was_replaced_is_told_and_takes_no_orders(submitted: Path) -> None:
     """TOP"""
     place = submitted / ".musician" / "comms.db"

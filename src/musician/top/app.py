@@ -31,7 +31,7 @@ class Top(App[None]):
     CSS = """
     #glance, #title { height: auto; max-height: 2; }
     #glance { background: $primary-background; }
-    #lost { display: none; background: $error; color: $text; }
+    #lost { display: none; max-height: 3; background: $error; color: $text; }
     Rows { height: 1fr; padding: 0; scrollbar-size-vertical: 1; }
     Say, Keys { align: center middle; }
     Say > Vertical, Keys > Static { width: 100%; max-width: 76; height: auto; max-height: 100%; }

@@ -9,6 +9,7 @@ from textual.binding import Binding, BindingType
 
 from musician import service
 from musician.project import Project
+from musician.protocol.errors import MusicianError
 from musician.protocol.states import State
 from musician.protocol.values import dataclass
 from musician.reporting.comments import Places, places_of, rounds_of, say_draft, say_round
@@ -53,21 +54,31 @@ class Review(Page):
         """The lines of the files that are open."""
         self._about: list[Row] = []
         """The evidence and what was said: what may change while the screen is open."""
+        self._folded: tuple[Seen | None, Seen] | None = None
+        """What was seen when the rows to come were made, and what will be seen by them."""
 
     def fold(self, _: Overview) -> Folded:
         project = self.top.project
         standing = Standing(service.task_view(project.store, self._task_id))
         submission = submission_of(project.store, standing)
-        if self._seen is None:
+        before = seen = self._seen
+        if seen is None:
             change = change_of(project.root, standing.view)
-            self._seen = Seen(standing=standing, submission=submission, change=change)
+            seen = Seen(standing=standing, submission=submission, change=change)
         title: tuple[Part, ...] = ((f"Review of {self._task_id}  ", "bold"), (standing.title, ""))
-        if submission != self._seen.submission:
+        if submission != seen.submission:
             title = (("It stands differently by now: u loads what is there. ", "bold reverse"), *title)
-        evidence = next(iter(evidence_of(project.root, self._seen.standing.view)), None)
-        said = _said(project, standing.view, self._seen.change)
-        self._about = [*_evidence(self._seen.standing, evidence), *said]
-        return title, self._rows(self._seen)
+        evidence = next(iter(evidence_of(project.root, seen.standing.view)), None)
+        said = _said(project, standing.view, seen.change)
+        self._folded = before, seen
+        return title, [*_evidence(seen.standing, evidence), *said]
+
+    def show(self, look: Overview, title: tuple[Part, ...], rows: list[Row]) -> None:
+        """Only what is on the screen is judged; a look that has begun before ``u`` was pressed is no newer one."""
+        if self._folded is None or self._folded[0] is not self._seen:
+            return
+        self._seen, self._about = self._folded[1], rows
+        super().show(look, title, self._rows(self._seen))
 
     def _rows(self, seen: Seen) -> list[Row]:
         return [*_submitted(seen), *self._about, *self._changed(seen.change)]
@@ -93,8 +104,10 @@ class Review(Page):
             case ["draft", number]:
                 drop = partial(service.drop_comment, self.top.project.store, self._task_id, int(number))
                 self.top.order(f"Enter drops draft {number}", lambda _: drop())
+            case _ if change is not None:
+                self.run_worker(self._toggle(change, opens))
             case _:
-                self.run_worker(self._toggle(opens))
+                pass
 
     def _comment(self, change: Change, side: str, path: str, line: int, text: str) -> None:
         comment(
@@ -108,14 +121,18 @@ class Review(Page):
             commit=change.old if side == "old" else change.new,
         )
 
-    async def _toggle(self, key: str) -> None:
-        seen = self._seen
-        if seen is None or seen.change is None:
-            return
+    async def _toggle(self, change: Change, key: str) -> None:
         if self._files.pop(key, None) is None:
-            file = seen.change.files[int(key.removeprefix("file-"))]
-            self._files[key] = await run_sync(partial(self._lines, seen.change, file, key))
-        self.rows.show(self._rows(seen))
+            file = next(each for each in change.files if key == f"file-{each.number}")
+            try:
+                lines = await run_sync(partial(self._lines, change, file, key))
+            except MusicianError as error:
+                self.top.tell(str(error))
+                return
+            if self._seen is not None and self._seen.change is change:
+                self._files[key] = lines
+        if self._seen is not None:
+            self.rows.show(self._rows(self._seen))
 
     def _lines(self, change: Change, file: FileDiff, key: str) -> tuple[Row, ...]:
         folder = self.top.project.root.path

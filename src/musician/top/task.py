@@ -85,7 +85,8 @@ class Task(Page):
         if len(self._lines) > MOST_LINES + _SPARE_LINES:
             self._lines = self._lines[-MOST_LINES:]
         if self._facts:
-            self.rows.show([*self._facts, *self._lines], start=self.start(self._facts))
+            rows = [*self._facts, *self._lines]
+            self.rows.show(rows, start=self.start(rows))
 
     def open_row(self, _: str) -> None:
         self.action_review()
