@@ -340,8 +340,10 @@ def test_a_task_is_left_out_and_taken_back(ready: Path, desk: TestClient, call: 
     assert post(desk, "/tasks/task-01/skip", text="x", dependents="no")[0] == 409
     assert post(desk, "/tasks/task-01/skip", text="not needed")[0] == 303
     assert '<span class="lane skipped">skipped</span>' in desk.get("/").text
+    assert ">Play again</h2>" in desk.get("/tasks/task-01").text, "it is left out already"
     assert post(desk, "/tasks/task-01/retry", text="")[0] == 303
     assert "lane skipped" not in desk.get("/").text
+    assert ">Play again, or leave out</h2>" in desk.get("/tasks/task-01").text
     code, text = post(desk, "/tasks/task-99/retry", text="try harder")
     assert (code, "try harder" in text) == (409, True)
 

@@ -65,7 +65,7 @@ def in_journal(journal: Iterable[Noted]) -> Iterator[Anomaly]:
             continue
         before = reading[1] if reading is not None and reading[0] == each.epoch else entry.context_pct
         if entry.context_pct - before > JUMP_OVER_PCT:
-            yield _shown(Signal.CONTEXT_JUMP, each, f"from {before:g} % to {entry.context_pct:g} %")
+            yield _shown(Signal.CONTEXT_JUMP, each, f"from {before:.0f} % to {entry.context_pct:.0f} %")
         reading = (each.epoch, entry.context_pct)
 
 
