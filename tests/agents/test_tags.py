@@ -19,6 +19,7 @@ from musician.agents.port import (
 )
 from musician.agents.tags import MAX_LINE_BYTES, MAX_TEXT_CHARS, Line, LineReader
 from musician.processes.output import printable
+from musician.protocol.messages.feedback import MOST_POINTS
 from musician.protocol.musician.inputs import (
     AnswerTold,
     ContextTold,
@@ -116,7 +117,7 @@ def test_b28_a_reading_that_cannot_be_is_unknown(reading: str) -> None:
         ("::question:", "says nothing"),
         ("::answer the link", "number of a point"),
         ("::answer 0 x", "number of a point"),
-        ("::answer 21 x", "number of a point"),
+        (f"::answer {MOST_POINTS + 1} x", "number of a point"),
         ("::answer ² x", "number of a point"),
         ("::answer 1", "does not say what was done"),
     ],

@@ -30,7 +30,8 @@ def wrongly_known(options: Options, of_runner: dict[str, str]) -> list[str]:
 
 
 def test_every_option_of_pytest_is_known_for_what_it_is() -> None:
-    options = shown("pytest", "-p", "no:cacheprovider")
+    plugins_of_ours = ("-p", "no:cacheprovider", "-p", "no:typeguard")
+    options = shown("pytest", *plugins_of_ours)
     assert {"-k", "--tb", "--cov", "-n", "--maxfail", "-x"} <= options.keys()
     assert wrongly_known(PYTEST, options) == []
 
