@@ -72,7 +72,6 @@ def test_a_review_is_given_by_keys_alone(submitted: Path) -> None:
 
 
 @pytest.mark.deep
-@pytest.mark.skip(reason="the approval after u is not always taken; the cause is not found yet")
 def test_a_verdict_is_for_what_was_seen(submitted: Path, program: Call) -> None:
     """TOP: a newer submission refuses it and gives back what was typed; it is told, and loaded when asked for."""
 

@@ -61,16 +61,24 @@ class Top(App[None]):
     async def _follow(self) -> None:
         with self.project.store.listen(journals=True) as self._ear:
             while True:
-                page = next(each for each in reversed(self.screen_stack) if isinstance(each, Page))
+                page = self._front
                 try:
                     seen, (title, rows) = await run_sync(self._look, page)
                 except MusicianError as error:
-                    if page.is_attached:
+                    if self._can_show(page):
                         page.lose(str(error))
                 else:
-                    if page.is_attached:
+                    if self._can_show(page):
                         page.show(seen, title, rows)
                 await self._ear.heard(BEAT_S)
+
+    @property
+    def _front(self) -> Page:
+        return next(each for each in reversed(self.screen_stack) if isinstance(each, Page))
+
+    def _can_show(self, page: Page) -> bool:
+        """Whether a page has anything to show on: one that was just opened, or has been left meanwhile, has not."""
+        return page is self._front and page.is_mounted
 
     def _look(self, page: Page) -> tuple[Overview, Folded]:
         seen = look(self.project, MACHINE)

@@ -91,6 +91,9 @@ class Page(Screen[None]):
             (f" · {' · '.join([*counts, run])} · {self.top.place}", ""),
         ]
 
+    def on_mount(self) -> None:
+        self.top.look_now()
+
     def on_screen_resume(self) -> None:
         self.top.look_now()
 
