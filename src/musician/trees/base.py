@@ -89,10 +89,7 @@ def untracked(root: Root) -> tuple[str, ...]:
     """Return the untracked paths in the user's tree, without the program's own files that are not excluded or
     committed yet.
     """
-    own = tuple(
-        bytes(folder.relative_to(root.path)) + b"/"
-        for folder in (root.musician_dir, root.temp_dir, root.reports_dir, root.proposals_dir)
-    )
+    own = _inside(root, root.musician_dir, root.temp_dir, root.reports_dir, root.proposals_dir)
     status = read_status(root.users_tree)
     found = status.untracked + status.nested
     return tuple(shown(path) for path in found if not path.startswith(own) and path != b"temp")
@@ -153,7 +150,12 @@ def _written_by_us(root: Root, tree: Path) -> tuple[bytes, ...]:
     """Return how the paths of reports and proposals begin, in the tree where the program writes them."""
     if tree != root.path:
         return ()
-    return tuple(bytes(folder.relative_to(tree)) + b"/" for folder in (root.reports_dir, root.proposals_dir))
+    return _inside(root, root.reports_dir, root.proposals_dir)
+
+
+def _inside(root: Root, *folders: Path) -> tuple[bytes, ...]:
+    """Return how git's paths of what lies in these folders begin."""
+    return tuple(bytes(folder.relative_to(root.path)) + b"/" for folder in folders)
 
 
 def _held_back(tree: Path, old: str, tip: str, *, ours: tuple[bytes, ...]) -> str:
