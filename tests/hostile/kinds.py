@@ -185,6 +185,8 @@ KINDS = (
     _kind("rights", "git config core.fileMode false; chmod +x b.txt"),
     _kind("filter, as LFS has", "filter 'tr a-z A-Z' 'tr A-Z a-z'; echo '*.big filter=big' > .gitattributes; echo large > x.big; commit", step="echo huge > y.big; echo more >> x.big", holds="x.big y.big"),
     _kind("filter that is not installed", "echo '*.big filter=big' > .gitattributes; echo large > x.big; commit; filter no-such-program no-such-program", refused="no-such-program"),
+    # Where no file could have changed since the index was written, `git status` runs no filter and finds nothing wrong.
+    _kind("filter that is not installed, all files old", "echo '*.big filter=big' > .gitattributes; echo large > x.big; commit; touch -d yesterday *; git update-index --refresh; filter no-such-program no-such-program", refused="no-such-program"),
     _kind("merge driver", "git config merge.mine.driver false; echo '* merge=mine' > .gitattributes; commit"),
 
     _kind("modules named like ours and Python's", 'shadows . musician $OTHERS $PYTHONS; measured; commit', step="echo 'x = 1' > new.py", test="cp $W/data .coverage", holds="new.py"),

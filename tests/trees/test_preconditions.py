@@ -188,3 +188,36 @@ def test_a_tree_that_no_session_can_mend_is_found(root: Root, git: GitCommand) -
     assert (Path(f"{tree}.moved") / "a.txt").exists()
     assert ensure_worktree(root, "p", "task-01", "trunk").path == tree
     assert (tree / ".git").read_bytes() == link
+
+
+@pytest.mark.parametrize(
+    ("settings", "stops"),
+    [
+        ({"clean": "no-such-program", "required": "true"}, "no-such-program"),
+        ({"process": "no-such-program", "required": "yes"}, "no-such-program"),
+        ({"clean": "no-such-program"}, ""),
+        ({"clean": "no-such-program", "required": "false"}, ""),
+        ({"clean": "grep ."}, ""),
+        ({"clean": "grep .", "required": "true"}, ""),
+        ({"clean": "cat", "required": "true"}, ""),
+        ({"required": "true"}, "filter"),
+    ],
+    ids=lambda value: "+".join(value) if isinstance(value, dict) else value or "goes on",
+)
+@pytest.mark.parametrize("name", ["big", "my big.filter"])
+def test_a_required_filter_must_run_before_anything_is_begun(
+    root: Root, git: GitCommand, settings: dict[str, str], stops: str, name: str
+) -> None:
+    """One that refuses an empty file may take the ones there are; one that no file has is nobody's."""
+    (root.path / "näme of.big").write_bytes(b"large\xff\n")
+    (root.path / ".gitattributes").write_text("*.big filter=big\n", encoding="utf-8")
+    git(root.path, "add", "-A")
+    git(root.path, "commit", "-qm", "big")
+    for key, value in settings.items():
+        git(root.path, "config", f"filter.{name}.{key}", value)
+    if stops and name == "big":
+        with pytest.raises(TreeNotReady, match=stops) as caught:
+            check_repository(root, BRANCHES)
+        assert caught.value.paths == ("näme of.big",)
+    else:
+        check_repository(root, BRANCHES)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from musician.protocol.errors import GitFailed, TreeNotReady
 from musician.trees.branches import check_names
+from musician.trees.filters import check_filters
 from musician.trees.git import Git, prove, tree_git_dir
 from musician.trees.registrations import entries, is_whole
 from musician.trees.root import Root
@@ -25,6 +26,7 @@ def check_repository(root: Root, branches: Iterable[str]) -> None:
     """
     check_layout(root)
     check_names(Git(root.path), branches)
+    check_filters(root)
     stuck = tuple(unwritable(root))
     if stuck:
         raise TreeNotReady(
