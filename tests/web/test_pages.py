@@ -18,6 +18,7 @@ from musician.reporting.asks import ANSWERS
 from musician.trees.branches import branch_of, integration_branch
 from musician.web.desk import Desk, clock
 from musician.web.drawing import life_of
+from musician.web.pages import MOST_NEEDS
 from tests.surroundings import Call, git
 from tests.web.conftest import Open, enter, post
 
@@ -393,3 +394,29 @@ def test_what_was_decided_is_told_with_who_decided_it(submitted: Path, desk: Tes
         ["task-02", "", "trouble settled", "answered: mended"],
         ["task-01", "a person", "fix proposed", "say it otherwise"],
     ]
+
+
+def test_a_page_of_many_tasks_shows_what_goes_on_and_leads_to_the_others(
+    ready: Path, desk: TestClient
+) -> None:
+    tasks, asked = 80, MOST_NEEDS + 5
+    with closing(Project(str(ready))) as project:
+        for number in range(tasks):
+            service.open_task(
+                project.store, f"more-{number:02d}", title="More", instruction_path=f"docs/{number}.md"
+            )
+        for number in range(asked):
+            service.ask_human(
+                project.store, f"more-{number:02d}", kind="trouble", subject_id=1, text="no disk"
+            )
+    first = desk.get("/").text
+    assert needs_and_rows(first) == (MOST_NEEDS, asked + 2), "and the two of the plan, which is small"
+    assert f"{asked - MOST_NEEDS} more wait for you" in first
+    assert f">{tasks - asked} not begun</a>" in first
+    for link in re.findall(r'class="folded".*?href="([^"#]*)', first):
+        needs, rows = needs_and_rows(desk.get(html.unescape(link)).text)
+        assert (needs == asked) != (rows == tasks + 2), link
+
+
+def needs_and_rows(page: str) -> tuple[int, int]:
+    return page.count('<li class="need"'), page.count('<th scope="row">')

@@ -5,7 +5,8 @@ state's name: "running" is said only of a session whose owner is known to live, 
 known to be gone. What nobody can tell is a lane of its own.
 """
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable
 from enum import StrEnum
 
 from musician import service
@@ -50,6 +51,31 @@ class TaskLine:
     """The conflicts that it will have when it is merged, and whom it waits for so that it has none."""
 
 
+MOST_LINES = 60
+"""Tasks of a plan that are shown at first: of a larger one only what goes on, the most urgent of that."""
+_AT_REST = frozenset({Lane.LATER, Lane.DONE, Lane.SKIPPED, Lane.WITHDRAWN})
+_BY_URGENCY = tuple(Lane)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseLines:
+    """The tasks of a phase, in the plan's order: those ``shown``, and those ``folded`` until they are asked for."""
+
+    number: int | None
+    name: str
+    """By which it is asked for whole; no other phase has it."""
+    shown: tuple[TaskLine, ...]
+    folded: tuple[TaskLine, ...]
+    is_opened: bool
+    """Whether it was asked for whole."""
+
+    @property
+    def folded_lanes(self) -> tuple[tuple[Lane, int], ...]:
+        """How many of those folded stand in which lane."""
+        counted = Counter(each.lane for each in self.folded)
+        return tuple((lane, counted[lane]) for lane in _BY_URGENCY if counted[lane])
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanLines:
     """A plan with its tasks, in the plan's order; ``plan`` is None for the tasks without one."""
@@ -60,11 +86,37 @@ class PlanLines:
     def count(self, *lanes: Lane) -> int:
         return sum(each.lane in lanes for each in self.tasks)
 
+    def phases(self, opened: Collection[str] = ()) -> tuple[PhaseLines, ...]:
+        """Return the phases in order; those ``opened``, by their names, are not folded."""
+        at_hand = self._at_hand
+        of_number: dict[int | None, list[TaskLine]] = {}
+        for each in self.tasks:
+            of_number.setdefault(each.row.phase, []).append(each)
+        return tuple(self._phase(number, tasks, at_hand, opened) for number, tasks in of_number.items())
+
+    def _phase(
+        self, number: int | None, tasks: Iterable[TaskLine], at_hand: Collection[str], opened: Collection[str]
+    ) -> PhaseLines:
+        name = f"{self.plan.plan_id if self.plan else ''}:{'' if number is None else number}"
+        is_opened = name in opened
+        shown: dict[bool, list[TaskLine]] = {True: [], False: []}
+        for each in tasks:
+            shown[is_opened or each.row.task_id in at_hand].append(each)
+        return PhaseLines(
+            number=number,
+            name=name,
+            shown=tuple(shown[True]),
+            folded=tuple(shown[False]),
+            is_opened=is_opened,
+        )
+
     @property
-    def phases(self) -> tuple[tuple[int | None, tuple[TaskLine, ...]], ...]:
-        """The phases' numbers, each with its tasks."""
-        numbers = dict.fromkeys(each.row.phase for each in self.tasks)
-        return tuple((number, tuple(t for t in self.tasks if t.row.phase == number)) for number in numbers)
+    def _at_hand(self) -> frozenset[str]:
+        tasks = self.tasks
+        if len(tasks) > MOST_LINES:
+            going_on = (each for each in tasks if each.lane not in _AT_REST)
+            tasks = tuple(sorted(going_on, key=lambda each: _BY_URGENCY.index(each.lane))[:MOST_LINES])
+        return frozenset(each.row.task_id for each in tasks)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

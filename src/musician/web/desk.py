@@ -48,6 +48,7 @@ class Desk:
         self._lock = RLock()
         self._moment: object = None
         self._overview: Overview | None = None
+        self._branch: str | None = None
         self._kept: dict[tuple[str, str, str], bytes] = {}
         self.log_of = lru_cache(_MOST_LOGS)(partial(TaskLog, self.root, most=MOST_LOG_LINES))
         self._templates = _templates()
@@ -62,6 +63,14 @@ class Desk:
                     archived_overview(self.store) if self.is_away else look(self.project, MACHINE)
                 )
             return self._overview
+
+    def branch(self) -> str:
+        """Return the branch of this moment. Blocks: git is asked, once for all pages."""
+        with self._lock:
+            self._forget_the_past()
+            if self._branch is None:
+                self._branch = branch_of(self.root)
+            return self._branch
 
     @contextmanager
     def archive(self, plan_id: str) -> Iterator["Desk"]:
@@ -93,7 +102,7 @@ class Desk:
         # Asked of the database: the listener may not have heard yet of what this page was loaded for.
         moment = (service.version_of(self.store), self.news.beats)
         if moment != self._moment:
-            self._moment, self._overview = moment, None
+            self._moment, self._overview, self._branch = moment, None, None
             self._kept.clear()
 
     def page(self, request: Request, template: str, *, status: int = 200, **about: Any) -> HTMLResponse:
@@ -104,7 +113,7 @@ class Desk:
             "base": self.base,
             "plan": self.plan,
             "project": self.root.path.name,
-            "branch": branch_of(self.root),
+            "branch": self.live.branch(),
             "form_token": form_token(request.scope),
             "read_only": self.read_only,
             "path": request.url.path,

@@ -41,6 +41,10 @@ MOST_SHOWN = 200
 """Of the newest messages and happenings on a page; the others are counted."""
 
 
+MOST_NEEDS = 50
+"""Of what waits for a person, the oldest first; the others are counted until they are asked for."""
+
+
 def desk_of(request: Request) -> Desk:
     desk: Desk = request.scope.get(_ARCHIVE) or request.app.state.desk
     return desk
@@ -72,7 +76,9 @@ def of_this_moment(render: Callable[[Request], HTMLResponse]) -> Callable[[Reque
 
 @of_this_moment
 def home(request: Request) -> HTMLResponse:
-    return desk_of(request).page(request, "home.html")
+    """With ``?open=NAME`` of phases that are to be shown whole; ``needs`` is what waits for a person."""
+    opened = frozenset(request.query_params.getlist("open"))
+    return desk_of(request).page(request, "home.html", opened=opened, most_needs=MOST_NEEDS)
 
 
 @of_this_moment

@@ -52,6 +52,7 @@ CREATE TABLE orchestration_messages (
 
 CREATE INDEX messages_by_task ON orchestration_messages (task_id, id);
 CREATE INDEX forecasts_by_task ON orchestration_messages (task_id, id) WHERE message_type = 'forecast';
+CREATE INDEX questions_by_task ON orchestration_messages (task_id, id) WHERE message_type = 'question';
 
 -- Every state change of every task: written by triggers only, never changed but for the message bound later (D5).
 CREATE TABLE history (

@@ -237,6 +237,7 @@ CREATE TABLE baselines (
 -- What is looked at often is found without reading what has come to its end.
 CREATE INDEX tasks_open ON orchestration_tasks (plan_id, phase, position) WHERE state <> 'complete';
 CREATE INDEX forecasts_by_task ON orchestration_messages (task_id, id) WHERE message_type = 'forecast';
+CREATE INDEX questions_by_task ON orchestration_messages (task_id, id) WHERE message_type = 'question';
 CREATE INDEX tasks_by_name ON orchestration_tasks (task_id COLLATE NOCASE, plan_id);
 CREATE INDEX needs_human_open ON needs_human (id) WHERE resolved_at IS NULL;
 CREATE INDEX plans_by_end ON plans (finished_at);
