@@ -206,7 +206,7 @@ def test_the_tail_is_the_last_lines_bounded_and_printable(theatre: Theatre) -> N
     lines = theatre.tail("seq 1000; printf '\\tx\\x1b[31m%04000d\\n' 0").split("\n")
     assert len(lines) == MAX_TAIL_LINES
     assert lines[-2] == "1000"
-    assert lines[-1].startswith("\tx [31m000")
+    assert lines[-1].startswith("\tx␛[31m000")
     assert len(lines[-1]) < 500
 
 

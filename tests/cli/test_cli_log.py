@@ -59,7 +59,7 @@ def test_a_log_that_is_followed_goes_on_in_the_next_session_and_ends_with_the_ta
     assert out == call("log", "1").out
     assert not any(each in out for each in (*ODD, "hunter2"))
     assert "the key is [MY_API_KEY]\n" in out
-    assert "red ]0;title" in out
+    assert "red␛]0;title" in out
     told = [line.strip() for line in out.splitlines()]
     assert [line.split()[1] for line in told if line.startswith("== musician")] == [
         *("musician-task-01", "musician-task-01-S2")
@@ -180,7 +180,7 @@ def test_agents_that_answered_and_reviewed_are_told_where_it_happened(
     assert sorted(out.splitlines()) == sorted(afterwards.splitlines())
     told = [line.strip() for line in afterwards.splitlines()]
     wanted = [
-        *("asks: which key?", "replies: ]0;the key of C", "on it goes"),
+        *("asks: which key?", "replies: ␛]0;the key of C", "on it goes"),
         *("looked at it", "verdict: approve well done"),
     ]
     assert [line for line in told if line in wanted] == wanted

@@ -91,7 +91,7 @@ def test_a_diff_hides_nothing_and_acts_on_no_terminal_whatever_git_is_configured
     call("step", "1", "start", "1")
     call("step", "1", "done", "1", "--commit")
     shown = call("review", "diff", "1").out
-    assert r"+def greet(name): return name  # \x1b]0;title\x07 \u202e}" in shown
+    assert r"+def greet(name): return name  # ␛]0;title␇ \u202e}" in shown
     assert "+++ b/greeter.py" in shown
     assert "Binary files /dev/null and b/blob differ" in shown
     assert "rename to " in shown
@@ -104,7 +104,7 @@ def test_a_diff_hides_nothing_and_acts_on_no_terminal_whatever_git_is_configured
     assert "\x1b]0;title" not in paged
     assert not (claimed / "ran").exists()
     plain = on_a_terminal(command, "review", "diff", "1", GIT_PAGER="no-such-pager", NO_COLOR="1")
-    assert r"\x1b]0;title" in plain
+    assert "␛]0;title" in plain
     assert "\x1b" not in plain
 
 

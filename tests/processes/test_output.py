@@ -1,12 +1,13 @@
 """The bounded log, and quoting output in one line."""
 
+import json
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from musician.processes.output import OutputLog, one_line, visible
+from musician.processes.output import OutputLog, json_text, one_line, printable, visible
 
 
 def test_a_log_is_appended_to_byte_for_byte(tmp_path: Path) -> None:
@@ -67,9 +68,47 @@ def test_what_a_reviewer_sees_hides_nothing_and_acts_on_nothing(text: str) -> No
     shown = visible(text)
     assert shown.replace("\n", "").replace("\t", "").isprintable()
     assert len(shown) >= len(text)
-    assert visible("a\x1b[1m\N{RIGHT-TO-LEFT OVERRIDE}b") == r"a\x1b[1m\u202eb"
+    assert visible("a\x1b[1m\N{RIGHT-TO-LEFT OVERRIDE}b\r\n\xa0") == "a␛[1m\\u202eb␍\n\\xa0"
+
+
+ATTACKS = {
+    "a colour": ("\x1b[31mred", "␛[31mred"),
+    "the title, and its end": ("\x1b]0;x\x07", "␛]0;x␇"),
+    "a link": ("\x1b]8;;http://evil\x1b\\\\here", "␛]8;;http://evil␛\\\\here"),
+    "the clipboard": ("\x1b]52;c;cm0=\x9c", "␛]52;c;cm0=\\x9c"),
+    "what begins in one byte": ("\x9b2J\x90q", "\\x9b2J\\x90q"),
+    "directions": ("\u202a\u202b\u202c\u202d\u202e", r"\u202a\u202b\u202c\u202d\u202e"),
+    "isolates": ("\u2066\u2067\u2068\u2069\u200e\u061c", r"\u2066\u2067\u2068\u2069\u200e\u061c"),
+    "no width": ("a\u200b\u200c\u200d\u2060\ufeff\u00adb", r"a\u200b\u200c\u200d\u2060\ufeff\xadb"),
+    "blanks that are letters": (
+        "a\u3164\u115f\u034f\ufe01\U000e0101b",
+        r"a\u3164\u115f\u034f\ufe01\U000e0101b",
+    ),
+    "back and over": ("ok\rno\b\x7f\x0b\x0c\0", "ok␍no␈␡␋␌␀"),
+    "half a byte's worth": ("\udc9b", r"\udc9b"),
+}
+
+
+@pytest.mark.parametrize(("text", "shown"), ATTACKS.values(), ids=list(ATTACKS))
+def test_what_does_not_print_is_shown_and_does_nothing(text: str, shown: str) -> None:
+    assert printable(text) == shown == printable(shown)
+    assert one_line(text, 100) == shown
+    assert visible(text) == shown
+
+
+@given(text=st.text())
+def test_json_is_complete_and_acts_on_no_terminal(text: str) -> None:
+    said = json_text({"text": text})
+    assert json.loads(said) == {"text": text}
+    assert printable(said).split() == said.split()
+
+
+def test_ordinary_text_stays_as_it_is() -> None:
+    text = "Größe ✔\ufe0f 日本\n\té"
+    assert printable(text + "\r\n 5\u202f000\xa0€") == text + "\n 5 000 €"
+    assert json_text(text) == f'"{text}"'.replace("\n", "\\n").replace("\t", "\\t")
 
 
 def test_only_a_cut_quotation_has_an_ellipsis() -> None:
-    assert one_line(" a\n\tb\x1b[0m ", 6) == "a b […"
+    assert one_line(" a\n\tb\x1b[0m ", 6) == "a b␛[…"
     assert one_line("abc", 3) == "abc"

@@ -97,4 +97,4 @@ def test_words_are_compared_only_as_long_as_it_is_quick() -> None:
 def test_what_does_not_print_is_not_hidden_from_a_reviewer() -> None:
     """Nor can it turn the rest of the line around, or act on a terminal."""
     (hunk,) = view("x\n", "is_admin = False  # \u202e eurT = \x1b[2K\u200b\n").hunks
-    assert hunk.lines[-1].text == "is_admin = False  # \\u202e eurT = \\x1b[2K\\u200b"
+    assert hunk.lines[-1].text == "is_admin = False  # \\u202e eurT = ␛[2K\\u200b"

@@ -428,7 +428,7 @@ def test_a_task_that_comes_later_is_told_from_its_beginning(play: Play) -> None:
 def test_a_line_is_one_line_whatever_somebody_wrote() -> None:
     event = Event(at="2026-01-01 00:00:00", task_id=T, state=State.WORKING, text="\n a\x1b[2Jb\tc\nd")
     line = line_of(event, 7)
-    assert line.endswith("task-01  working          a [2Jb c …")
+    assert line.endswith("task-01  working          a␛[2Jb c …")
     assert line.isprintable()
 
 

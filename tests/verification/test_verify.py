@@ -294,7 +294,7 @@ def test_output_is_bounded_printable_and_whole_in_the_log(bench: Bench) -> None:
     (only,) = result.commands
     assert result.passed
     assert len(only.tail) <= MAX_TAIL_BYTES
-    assert only.tail.endswith("end [31m� ")
+    assert only.tail.endswith("end␛[31m�␀")
     assert bench.log.read_bytes().count(b"line\n") == 20000
 
 

@@ -1,6 +1,5 @@
 """The command ``log``: what the sessions of a task said and did; the same on a terminal and in a pipe."""
 
-import json
 import sys
 
 import click
@@ -8,6 +7,7 @@ import click
 from musician.cli.context import App
 from musician.cli.options import command, plan_option, task_argument
 from musician.cli.render import fields, lines
+from musician.processes.output import json_text
 from musician.reporting.transcript_lines import TranscriptLines
 from musician.reporting.transcripts import Event, Speaker, follow
 
@@ -44,4 +44,4 @@ def _show_json(speaker: Speaker, event: Event) -> None:
     session_id = None if speaker.session is None else speaker.session.session_id
     who = {"task_id": speaker.task_id, "session_id": session_id, "asked": speaker.asked}
     document = {**who, **fields(event, "seq", "at", "kind", "piece"), **event.said}
-    sys.stdout.write(json.dumps(document, ensure_ascii=False) + "\n")
+    sys.stdout.write(json_text(document) + "\n")

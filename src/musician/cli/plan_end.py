@@ -6,6 +6,7 @@ from musician import service
 from musician.cli.context import App
 from musician.cli.options import command
 from musician.cli.render import fields, pairs, show, show_text, table
+from musician.processes.output import printable
 from musician.protocol.errors import UnknownPlan
 from musician.reporting.plan_list import list_plans as plans_there_are
 from musician.reporting.plan_list import listed, put_away
@@ -113,7 +114,8 @@ def drop(app: App, plan_id: str, yes: bool) -> None:
     away = service.archived(app.store, plan_id)
     if away is not None and not yes:
         click.echo(
-            f"{plan_id}: {away.title}\nwould be lost: the record of {away.tasks} tasks, {away.completed} complete"
+            f"{plan_id}: {printable(away.title)}\n"
+            f"would be lost: the record of {away.tasks} tasks, {away.completed} complete"
             " (messages, history, journals, verifications, usage) and the logs of their sessions",
             err=True,
         )

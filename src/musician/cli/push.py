@@ -7,7 +7,7 @@ import click
 from musician import service
 from musician.cli.context import App
 from musician.cli.options import command, task_argument
-from musician.cli.render import fields, show
+from musician.cli.render import fields, note, show
 from musician.protocol.states import State
 from musician.reporting.account import account_of
 from musician.reporting.pull_request import pull_request_of
@@ -36,7 +36,7 @@ def push(app: App, task_id: str, remote: str, name: str | None) -> None:
     view = service.task_view(app.store, task_id)
     work = publishable(app.root, view)
     if view.row.state is not State.COMPLETE:
-        click.echo(f"note: {task_id} is {view.row.state}: not all of this is approved", err=True)
+        note(f"{task_id} is {view.row.state}: not all of this is approved")
     name = name or work.branch
     push_work(app.root, work, remote=remote, name=name)
     document = {"task_id": task_id, "remote": remote, "branch": name, "commit": work.commit}

@@ -1,16 +1,18 @@
 """Prints results for people, pipes and programs.
 
 Rules (B36): a pipe gets complete plain text without escape sequences; a terminal gets a table; ``--json`` gets one
-UTF-8 document with stable keys. Ids are never cut. Foreign text is printed without control characters, so that it
-cannot control the terminal; in JSON it is complete.
+UTF-8 document with stable keys. Ids are never cut. What does not print in foreign text is shown by a picture or
+its number, so that it cannot control the terminal; in JSON it is complete, and escaped.
 """
 
 import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from musician.cli.context import App
-from musician.processes.output import printable
+from musician.processes.output import json_text, printable
 
 if TYPE_CHECKING:
     from musician.plugin.check_result import CheckResult
@@ -21,9 +23,7 @@ _GAP = "  "
 def show(app: App, document: object, *text: str) -> None:
     """Print ``document`` with ``--json``, the lines of ``text`` otherwise."""
     if app.json:
-        import json
-
-        _write(json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False))
+        _write(json_text(document, indent=2))
     else:
         for line in text:
             lines(line)
@@ -36,8 +36,13 @@ def show_text(app: App, *text: str) -> None:
 
 
 def lines(text: str) -> None:
-    """Print ``text`` without control characters."""
+    """Print ``text``, made printable."""
     _write(printable(text))
+
+
+def note(text: str) -> None:
+    """Say on standard error what is no result."""
+    click.echo(printable(f"note: {text}"), err=True)
 
 
 def fields(row: Any, *names: str, **more: object) -> dict[str, object]:

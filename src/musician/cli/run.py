@@ -12,6 +12,7 @@ from musician.cli.clean import stays
 from musician.cli.context import App
 from musician.cli.faults import FAILED, INTERRUPTED
 from musician.cli.options import command
+from musician.cli.render import note
 from musician.cli.run_time import local_minute
 from musician.cli.run_view import View
 from musician.plans.model import Answers, Review
@@ -127,17 +128,17 @@ def run(
         on_base=view.on_base,
         on_complete=(lambda _: None) if is_kept else partial(clean_task, app.root, app.store, locked.plan_id),
     )
-    for note in notes_at_the_start(app.root, app.store, locked):
-        click.echo(f"note: {note}", err=True)
+    for each in notes_at_the_start(app.root, app.store, locked):
+        note(each)
     with view:
         outcome = anyio.run(notifier.beside, play)
         end = view.end(outcome)
     if outcome.ending is Ending.COMPLETE and not is_kept:
         try:
             for line in stays(clean(app.root, app.store, plan_id=locked.plan_id)):
-                click.echo(f"note: {line}", err=True)
+                note(line)
         except MusicianError as error:  # the plan is complete all the same
-            click.echo(f"note: nothing more is cleaned: {error}; later: musician clean", err=True)
+            note(f"nothing more is cleaned: {error}; later: musician clean")
     if outcome.ending is not Ending.INTERRUPTED:  # whoever interrupted the run knows that it has ended
         anyio.run(notifier.tell_end, end.headline)
     is_left = outcome.moved is not None and outcome.moved.move is Move.FAILED

@@ -23,7 +23,7 @@ from rich.text import Text
 
 from musician.cli.run_stage import Face, write
 from musician.cli.run_time import local_time
-from musician.processes.output import one_line
+from musician.processes.output import one_line, printable
 from musician.protocol.names import succession_name
 from musician.protocol.states import State
 from musician.reporting.asks import asked, next_command
@@ -159,7 +159,9 @@ class LiveTable(Face):
             yield Text("needs you", style="bold yellow")
         for ask in asks[:_MOST_ASKS]:
             yield _fitting(Text.assemble(f"{ask.task_id}  ", (asked(ask), "yellow")))
-            yield Text(f"    {next_command(ask, plan_id=self._plan_id)}", style="bold", overflow="fold")
+            yield Text(
+                printable(f"    {next_command(ask, plan_id=self._plan_id)}"), style="bold", overflow="fold"
+            )
         if len(asks) > _MOST_ASKS:
             yield Text(f"and {len(asks) - _MOST_ASKS} more: musician review list", style="yellow")
 
@@ -193,7 +195,13 @@ def final_table(standings: Sequence[Standing]) -> Table:
         table.add_column(heading, overflow="fold", justify="right" if heading == "SESSIONS" else "left")
     for each in (each for each in standings if not each.is_withdrawn):
         state = Text(each.shown_state, style=_STYLES[each.state])
-        table.add_row(each.task_id, state, each.who or "", str(len(each.view.sessions)), Text(each.title))
+        table.add_row(
+            each.task_id,
+            state,
+            printable(each.who or ""),
+            str(len(each.view.sessions)),
+            Text(printable(each.title)),
+        )
     return table
 
 
@@ -223,7 +231,7 @@ def _standings_table(
 def _row(each: Standing, *, last: Mapping[str, Event] | None, bar: int) -> Iterator[RenderableType]:
     yield Text(each.task_id, style="dim" if each.state is State.WATCHING else "")
     yield Text(each.shown_state, style=_STYLES[each.state])
-    yield Text(each.who or "", style="dim" if each.is_over else "")
+    yield Text(printable(each.who or ""), style="dim" if each.is_over else "")
     if bar:
         yield ProgressBar(
             total=max(each.total, 1),
@@ -232,7 +240,7 @@ def _row(each: Standing, *, last: Mapping[str, Event] | None, bar: int) -> Itera
             complete_style="cyan",
             finished_style="green",
         )
-    yield Text(each.item)
+    yield Text(printable(each.item))
     yield Text("" if each.context_pct is None else f"{each.context_pct:.0f}%", style="dim")
     if last is not None:
         event = last.get(each.task_id)

@@ -5,12 +5,11 @@ import time
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-import click
 from rich.console import Console
 
 from musician import service
 from musician.cli.context import App
-from musician.cli.render import is_terminal, lines, show, table
+from musician.cli.render import is_terminal, lines, note, show, table
 from musician.cli.run_end import End
 from musician.cli.run_lines import JsonLines, Lines, object_line
 from musician.cli.run_stage import Face, Stage, give_up_output, write
@@ -74,7 +73,7 @@ class View(AbstractContextManager["View"]):
     def note(self, text: str) -> None:
         """Tell something of the run's own: among its lines while it goes on, else on standard error."""
         if self._has_ended:
-            click.echo(f"note: {text}", err=True)
+            note(text)
         else:
             self._reporter.heard.append(text)
 

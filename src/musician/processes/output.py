@@ -5,6 +5,7 @@ else on a terminal. The log keeps the bytes as they came, up to a bound, and say
 quotation is one line of printable text.
 """
 
+import json
 import re
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -14,6 +15,13 @@ MAX_LOG_BYTES = 64 * 1024 * 1024
 
 _ODD = re.compile(r"[^\x20-\x7e\n\t]")
 """What is looked at one by one; nearly all output is none of it, and megabytes of it are passed at once."""
+_BLANK = re.compile(
+    r"[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0d\uffa0\U000e0100-\U000e01ef]"
+)
+"""What Unicode calls printable and nobody sees. The two selectors that say how an emoji looks are none of it."""
+_DELETE, _LAST_CONTROL = "\x7f", "\x9f"
+_PICTURES = 0x2400
+"""Where Unicode's pictures of control characters begin, in their order; delete comes after space."""
 
 _CUT = b"\n[musician: the rest of this output is not kept]\n"
 
@@ -53,16 +61,45 @@ class OutputLog(AbstractContextManager["OutputLog"]):
 
 
 def printable(text: str) -> str:
-    """``text`` with a space for each character that is not printable; line ends and tabs stay."""
-    return _ODD.sub(lambda found: found[0] if found[0].isprintable() else " ", text)
+    """``text`` with what does not print made visible, so that it neither acts on who shows it nor hides anything.
+
+    A control character is shown by its picture, ``␛``, anything else (directions, what has no width, bytes that are no
+    text) by its number, ``\\u202e``. Line ends and tabs stay, and an unusual space is a space.
+    """
+    plain = text.replace("\r\n", "\n")
+    return _ODD.sub(lambda found: " " if _is_space(found[0]) else _shown(found[0]), plain)
 
 
 def visible(text: str) -> str:
-    """``text`` with each character that is not printable shown as its escape, ``\\x1b``; line ends and tabs stay.
+    """:func:`printable` for a reviewer, who is shown unusual spaces and the ends of lines, too."""
+    return _ODD.sub(lambda found: _shown(found[0]), text)
 
-    For a reviewer, from whom nothing may be hidden; what only should not act on a terminal is :func:`printable`.
+
+def _is_space(char: str) -> bool:
+    return char > _LAST_CONTROL and char.isspace()
+
+
+def _shown(char: str) -> str:
+    if char.isprintable() and not _BLANK.match(char):
+        return char
+    if char < " ":
+        return chr(_PICTURES + ord(char))
+    return chr(_PICTURES + 0x21) if char == _DELETE else ascii(char)[1:-1]
+
+
+def json_text(document: object, *, indent: int | None = None) -> str:
+    """``document`` as JSON that is complete and acts on no terminal: what does not print is escaped, also where JSON
+    need not.
     """
-    return _ODD.sub(lambda found: found[0] if found[0].isprintable() else ascii(found[0])[1:-1], text)
+    text = json.dumps(document, ensure_ascii=False, indent=indent, allow_nan=False)
+    return _ODD.sub(lambda found: _escaped(found[0]), text)
+
+
+def _escaped(char: str) -> str:
+    is_half = "\ud800" <= char <= "\udfff"  # of a character: whoever writes it out says what becomes of it
+    if is_half or _is_space(char) or _shown(char) == char:
+        return char
+    return rf"\u{ord(char):04x}" if char == _DELETE else json.dumps(char)[1:-1]
 
 
 def headline(text: str) -> str:

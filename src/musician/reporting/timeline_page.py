@@ -67,7 +67,7 @@ def clean_for(project: Path, home: Path, redact: Redactor) -> Clean:
     foreign = sorted({str(home), str(home.resolve())} - {"/"}, key=len, reverse=True)
 
     def clean(text: str) -> str:
-        text = printable(redact(_COLOUR.sub("", text)))  # its last letter would hide that a path begins
+        text = redact(_COLOUR.sub("", text))  # its last letter would hide that a path begins
         for path in own:
             text = re.sub(rf"{re.escape(path)}(?:({_BESIDE})|/|())", _shortened, text)
         for path in foreign:  # it may have a space in it, which ends a path in a text
