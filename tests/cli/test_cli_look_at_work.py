@@ -3,10 +3,14 @@
 import os
 import pty
 import subprocess
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from musician import service
+from musician.project import Project
+from musician.protocol.states import State
 from musician.testing.waiting import HANG_S
 from tests.surroundings import Call, git
 
@@ -108,10 +112,10 @@ def test_a_diff_hides_nothing_and_acts_on_no_terminal_whatever_git_is_configured
     assert "\x1b" not in plain
 
 
-def test_only_what_came_since_the_last_verdict_is_shown_if_that_is_asked(claimed: Path, call: Call) -> None:
+def test_only_what_came_since_a_person_judged_is_shown_if_that_is_asked(claimed: Path, call: Call) -> None:
     submit(claimed, call)
     all_of_it = call("review", "diff", "1", "--since-review")
-    assert "this is all of it" in all_of_it.err
+    assert "no person has judged task-01 yet: this is all of it" in all_of_it.err
     assert "+def greet(name)" in all_of_it.out
     call("review", "reject", "1", "add a farewell")
     call("inbox", "1", "--ack")
@@ -121,6 +125,15 @@ def test_only_what_came_since_the_last_verdict_is_shown_if_that_is_asked(claimed
     assert "+BYE = 1" in since
     assert "greet" not in since
     assert "+def greet" in call("review", "diff", "1").out
+    with closing(Project(str(claimed))) as project:  # a rule judges, and nobody has looked
+        service.judge(project.store, "task-01", State.REVIEW_FAILED, "say it twice")
+    call("inbox", "1", "--ack")
+    (tree_of(claimed) / "farewell.py").write_text("BYE = 2\n")
+    call("checkpoint", "1")
+    since = call("review", "diff", "1", "--since-review").out
+    assert "+BYE = 2" in since
+    assert "+BYE = 1" not in since
+    assert "greet" not in since
 
 
 def test_a_scratch_tree_is_a_persons_own_and_is_not_removed_with_what_they_did(

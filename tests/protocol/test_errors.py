@@ -75,6 +75,7 @@ def test_an_error_belongs_to_the_family_of_who_must_act(kind: type[MusicianError
         ("IllegalEvent", 4),
         ("ClaimLost", 4),
         ("StaleVerdict", 4),
+        ("AnsweredLate", 4),
         ("AskedNoMore", 4),
         ("ClaimBlocked", 5),
         ("NoRepository", 2),

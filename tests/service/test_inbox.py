@@ -8,7 +8,7 @@ import pytest
 
 from musician import service
 from musician.protocol.claim import Claim
-from musician.protocol.errors import StaleVerdict, UnknownTask
+from musician.protocol.errors import AnsweredLate, UnknownTask
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
@@ -66,11 +66,13 @@ def test_a_body_comes_out_byte_for_byte(store: Store, claim: Claim, body: str) -
 def test_an_answer_to_a_question_that_is_not_open_any_more_is_not_sent(store: Store, claim: Claim) -> None:
     first = service.ask(store, claim, "which?")
     newer = service.ask(store, claim, "which, please?")
-    with pytest.raises(StaleVerdict):
+    with pytest.raises(AnsweredLate) as late:
         service.send(store, "task-03", "that", question_id=first)
+    assert (late.value.question_id, late.value.open_id) == (first, newer)
     service.send(store, "task-03", "that", question_id=newer)
-    with pytest.raises(StaleVerdict):
+    with pytest.raises(AnsweredLate) as late:
         service.send(store, "task-03", "this", question_id=newer)
+    assert (late.value.question_id, late.value.open_id) == (newer, None)
     assert [message.message for message in service.unread(store, "task-03")] == ["that"]
 
 

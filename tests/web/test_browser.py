@@ -333,7 +333,7 @@ def test_a_whole_review_by_keyboard_while_a_run_goes_on(
             assert (
                 beside.nth(1).evaluate("each => each.previousElementSibling.textContent").endswith("two too")
             )
-            page.get_by_role("link", name="Only what changed since the last verdict").press("Enter")
+            page.get_by_role("link", name="Only what changed since your last review").press("Enter")
             expect(page.locator(".diff .added")).to_have_count(2)
             expect(page.locator(".diff .word")).to_have_text(" too")
             assert run.poll() is None, "the run has gone on all the while"

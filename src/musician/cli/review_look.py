@@ -33,7 +33,9 @@ _STYLES = {"+": "green", "-": "red", "@": "cyan"}
 @plan_option
 @click.option("--stat", is_flag=True, help="Show only which files changed, and how much.")
 @click.option(
-    "--since-review", is_flag=True, help="Show only what changed since the last submission that was judged."
+    "--since-review",
+    is_flag=True,
+    help="Show only what changed since the last submission that a person judged.",
 )
 @click.pass_obj
 def diff(app: App, task_id: str, stat: bool, since_review: bool) -> None:
@@ -43,9 +45,9 @@ def diff(app: App, task_id: str, stat: bool, since_review: bool) -> None:
     the terminal is made visible.
     """
     view, work = _work(app, task_id)
-    since = view.judged_commit if since_review else None
+    since = view.commit_seen_by_person if since_review else None
     if since_review and since is None:
-        click.echo(f"musician: nothing of {task_id} was judged yet: this is all of it", err=True)
+        click.echo(f"musician: no person has judged {task_id} yet: this is all of it", err=True)
     columns = shutil.get_terminal_size().columns if stat else 0
     text = difference(app.root.path, since or work.start, work.commit, stat_columns=columns)
     if app.json:

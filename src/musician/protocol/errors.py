@@ -378,6 +378,19 @@ class StaleVerdict(ConductorError):
         )
 
 
+class AnsweredLate(ConductorError):
+    """An answer to a question that is open no more; ``open_id`` is the one that is open now, None if none is."""
+
+    def __init__(self, *, task_id: str, question_id: int | None, open_id: int | None) -> None:
+        self.task_id, self.question_id, self.open_id = task_id, question_id, open_id
+        now = "nothing is asked now" if open_id is None else f"it asks by message {open_id} now"
+        super().__init__(
+            f"{task_id}: the question of message {question_id} is open no more, and {now}; nothing was sent",
+            remedy=f"`musician messages {task_id}` shows what was asked and answered, `musician send {task_id}`"
+            " says something all the same",
+        )
+
+
 class AskedNoMore(ConductorError):
     """An answer to what was settled meanwhile, which would grant something again."""
 

@@ -33,11 +33,11 @@ def submission_of(store: Store, standing: Standing) -> MessageRow | None:
 
 
 def change_of(root: Root, view: TaskView, *, since_review: bool = False) -> Change | None:
-    """Return what the task has changed, or what of it is new since its last verdict; None if it has no work."""
+    """Return what the task has changed, or what of it is new since a person judged it; None if it has no work."""
     work = work_of(root, view.row.plan_id, view.row.task_id, submitted=view.submitted_commit)
     if work is None:
         return None
-    old = (since_review and view.judged_commit) or work.start
+    old = (since_review and view.commit_seen_by_person) or work.start
     new = _covered(view) or work.commit
     try:
         return Change(old=old, new=new, files=files_between(root.path, old, new))

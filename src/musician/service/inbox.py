@@ -3,7 +3,7 @@
 from collections.abc import Collection
 
 from musician.protocol.claim import Claim
-from musician.protocol.errors import AskedNoMore, BadField, StaleVerdict
+from musician.protocol.errors import AnsweredLate, AskedNoMore, BadField
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.policy.forbidden import Act, worded_grants
@@ -37,7 +37,7 @@ def send(
     """Say something to a task as its conductor; the message's id. Urgent: its running piece is stopped.
 
     ``grants`` are acts that the task's sessions may do from now on, until they are revoked (D21); the message says so.
-    ``question_id`` is what it answers: :class:`StaleVerdict` if that is not the open question any more.
+    ``question_id`` is what it answers: :class:`AnsweredLate` if that is not the open question any more.
     ``retries`` and ``more`` are granted with it, or nothing is. ``answers`` is the kind and the subject of what a
     person was asked: :class:`AskedNoMore` if that is settled.
     :class:`IllegalEvent` on a complete task, for nobody would ever read it (D1).
@@ -48,7 +48,9 @@ def send(
         load_unfinished(tx, task_id)
         question = None if question_id is None else tx.one(Messages.open_question, task_id=task_id)
         if question_id != (question and question.id):
-            raise StaleVerdict(task_id=task_id, judged=question_id, latest=question and question.id)
+            raise AnsweredLate(
+                task_id=task_id, question_id=question_id, open_id=None if question is None else question.id
+            )
         if answers is not None and not _is_asked(tx, task_id, *answers):
             raise AskedNoMore(task_id=task_id, kind=answers[0])
         if retries is not None:

@@ -88,6 +88,7 @@ def judge_in(
     if by_person:
         conductor = Claim(task_id=task_id, session_id=CONDUCTOR, epoch=row.claim_epoch)
         write_entries(tx, conductor, (Entry(kind=EntryKind.NOTE, text=JUDGED_BY_PERSON),))
+        tx.run(Work.tie_newest, task_id=task_id, message_id=message_id)
         send_drafts(tx, drafts, message_id, first)
     if any(ask.resolved_at is None for ask in asks):
         tx.run(Plans.resolve_answered, task_id=task_id, resolution=f"{verdict}: {text}"[:500])

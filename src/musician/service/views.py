@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable
 from functools import partial
 
-from musician.protocol.journal import EntryKind
+from musician.protocol.journal import JUDGED_BY_PERSON, EntryKind
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.rules.breaker import Limit
 from musician.protocol.states import State
@@ -119,10 +119,14 @@ class TaskView:
         return next((row.commit_id for row in reversed(self.this_time.submissions) if row.commit_id), None)
 
     @property
-    def judged_commit(self) -> str | None:
-        """The same of those that were judged: what has changed since is new to whoever judged it."""
-        judged = (row.commit_id for row in reversed(self.this_time.submissions) if row.verdict is not None)
-        return next(filter(None, judged), None)
+    def commit_seen_by_person(self) -> str | None:
+        """The same of those that a person has judged, or who speaks for one: what has changed since is new to them.
+
+        What a rule or a reviewing agent has judged, no person has looked at.
+        """
+        by_person = {row.ruled_by for row in self.journal if row.text == JUDGED_BY_PERSON} - {None}
+        judged = (row for row in reversed(self.this_time.submissions) if row.verdict_id in by_person)
+        return next((row.commit_id for row in judged if row.commit_id), None)
 
     @property
     def open_asks(self) -> tuple[HumanRow, ...]:

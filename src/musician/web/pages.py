@@ -158,7 +158,7 @@ def log(request: Request) -> HTMLResponse:
 
 
 def review(request: Request) -> HTMLResponse:
-    """The work of a task beside its evidence. ``?since=review`` shows what changed since the last verdict."""
+    """The work of a task beside its evidence. ``?since=review`` shows what changed since a person has judged it."""
     desk = desk_of(request)
     standing = _standing(request)
     view = standing.view
@@ -183,7 +183,7 @@ def review(request: Request) -> HTMLResponse:
         since=lambda comment: since(comment, places),
         change=change,
         since_review=since_review,
-        can_look_since=view.judged_commit is not None,
+        can_look_since=view.commit_seen_by_person is not None,
         verdicts=frozenset(view.open_verdicts),
         asks=[(ask, answers_to(ask, plan_id=view.row.plan_id or NO_PLAN)) for ask in asks],
     )

@@ -18,6 +18,7 @@ class Work:
     journal_of_task = Query(JournalRow, "task_id")
     to_be_ruled = Query(bool, "journal_id task_id")
     rule = Command("journal_id message_id")
+    tie_newest = Command("message_id task_id")
     store_verification = Command(
         "task_id claim_epoch checkpoint covers_all outcome tree_id result submission_id known_entry_id"
     )

@@ -25,6 +25,8 @@ class SubmissionRow(NamedTuple):
     entry_id: int | None = None
     changed_files: int | None = None
     fields: str | None = None
+    verdict_id: int | None = None
+    """The verdict's message."""
 
     @property
     def said(self) -> "Submission | None":

@@ -26,7 +26,7 @@ SELECT * FROM history WHERE task_id = :task_id AND submission_id = :submission_i
 -- name: latest_submission
 -- The last time the task went to its conductor with a submission; without a message while that is still to come.
 SELECT s.id, s.message_id, s.message_type, s.claim_epoch, s.at, m.message, f.fields,
-       v.to_state AS verdict, w.message AS verdict_text,
+       v.to_state AS verdict, w.message AS verdict_text, v.message_id AS verdict_id,
        c.commit_id, c.tree_id, c.entry_id, c.changed_files
 FROM history s
 LEFT JOIN orchestration_messages m ON m.id = s.message_id
@@ -41,7 +41,7 @@ WHERE s.id = (SELECT max(id) FROM history WHERE task_id = :task_id AND to_state 
 -- Submissions of a task with their verdicts, oldest first; verdict columns are NULL while it waits, for the verdict's
 -- message too: one that is older than the submission was not about it (D28).
 SELECT s.id, s.message_id, s.message_type, s.claim_epoch, s.at, m.message, f.fields,
-       v.to_state AS verdict, w.message AS verdict_text,
+       v.to_state AS verdict, w.message AS verdict_text, v.message_id AS verdict_id,
        c.commit_id, c.tree_id, c.entry_id, c.changed_files
 FROM history s
 LEFT JOIN orchestration_messages m ON m.id = s.message_id

@@ -18,6 +18,10 @@ AND (kind IN ('deviation', 'finding') OR kind = 'skipped' AND severity IS NOT NU
 INSERT INTO rulings (journal_id, message_id) SELECT :journal_id, :message_id
 WHERE NOT EXISTS (SELECT 1 FROM rulings WHERE journal_id = :journal_id);
 
+-- name: tie_newest
+-- The newest entry of a task's journal is about this message.
+INSERT INTO rulings (journal_id, message_id) SELECT max(id), :message_id FROM journal WHERE task_id = :task_id;
+
 -- name: store_verification
 -- Evidence belongs to one submission, if to any (D7); 0 rows for a submission of work that it does not know.
 INSERT INTO verifications (task_id, claim_epoch, checkpoint, covers_all, outcome, tree_id, result, submission_id,
