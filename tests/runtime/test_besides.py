@@ -158,10 +158,10 @@ def test_the_plans_branch_is_not_a_steps_to_move(stage: Stage, act: str) -> None
         f"export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a\n{how}\n"
         "echo work > b.txt",
     )
-    assert "was moved by somebody else" in said
+    assert ("was deleted" if act == "delete" else "was moved") + " by somebody else" in said
     assert "foreign" not in stage.git("log", "--format=%s", "main")
     assert stage.merged("b.txt") == "work\n"
-    kept = stage.git("for-each-ref", "--format=%(subject)", "refs/musician/partial/p/_integration")
+    kept = stage.git("for-each-ref", "--format=%(subject)", "refs/musician/moved/p/_integration")
     assert ("foreign" in kept) == (act != "delete")
 
 

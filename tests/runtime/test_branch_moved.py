@@ -1,6 +1,7 @@
 """How a run ends for the user's branch, and what he is told before it begins (D24, D31)."""
 
 import json
+import shlex
 
 import pytest
 
@@ -149,3 +150,76 @@ def test_what_else_the_branch_has_got_is_its_owners_to_merge(stage: Stage) -> No
     assert ran.code == 0
     assert "git checkout main && git merge musician/p/_integration" in ran.out
     assert stage.git("rev-parse", "main") == before
+
+
+@pytest.mark.parametrize("how", ["on top", "set back", "amended", "deleted", "checked out"])
+def test_whatever_somebody_does_to_the_plans_branch_in_a_run_is_told_and_nothing_is_lost(
+    stage: Stage, how: str
+) -> None:
+    """D31: the next trial brought it back without a word."""
+    second = _wait_in(stage.gate("here")).partition("### task-01")[2]
+    second = second.replace("work.txt", "second.txt").replace("more >> a.txt", "b > b.txt")
+    stage.write(PLAN + "\n## Phase 2: B\n### task-02" + second, **{"a.txt": "a\n"})
+    run = stage.start("run", "PLAN.md")
+    stage.wait_at("here")
+    branch, at = "musician/p/_integration", stage.git("rev-parse", "musician/p/_integration").strip()
+    his = stage.git(
+        "commit-tree", "-m", "his", "-p", at if how != "amended" else f"{at}^1", f"{at}^{{tree}}"
+    ).strip()
+    if how == "deleted":
+        stage.git("branch", "-D", branch)
+        his = at
+    elif how == "set back":
+        his = stage.git("rev-parse", f"{at}^1").strip()
+        stage.git("branch", "-f", branch, his)
+    elif how == "checked out":
+        stage.git("checkout", "-q", branch)
+        stage.git("commit", "-q", "--allow-empty", "-m", "his")
+        his = stage.git("rev-parse", "HEAD").strip()
+    else:
+        stage.git("branch", "-f", branch, his)
+    stage.open_gate("here")
+    ended = stage.end(run)
+    assert f"the plan's branch {branch} was" in ended.out, ended
+    if how == "checked out":
+        assert ended.code == 1, ended
+        assert f"branch '{branch}' is checked out" in ended.out
+        assert stage.git("rev-parse", "HEAD").strip() == his
+        stage.git("checkout", "-q", "main")
+        ended = stage.conduct()
+    assert ended.code == 0, ended
+    assert (stage.merged("work.txt"), stage.merged("second.txt")) == ("work\n", "work\n")
+    assert his in stage.git("rev-list", "--all").split()
+    assert stage.git("log", "--format=%s", "main").count("his") == 0, "nobody has verified it"
+
+
+@pytest.mark.parametrize("how", ["set back", "amended", "deleted", "checked out elsewhere"])
+def test_whatever_he_does_to_his_own_branch_in_a_run_stays(stage: Stage, how: str) -> None:
+    """D31: a branch that he set back was moved forward over that."""
+    stage.write(_wait_in(stage.gate("here")), **{"a.txt": "a\n"})
+    stage.git("commit", "-q", "--allow-empty", "-m", "last")
+    run = stage.start("run", "PLAN.md")
+    stage.wait_at("here")
+    if how == "set back":
+        stage.git("reset", "-q", "--keep", "HEAD^")
+    elif how == "amended":
+        stage.git("commit", "-q", "--amend", "--allow-empty", "-m", "said better")
+    elif how == "deleted":
+        stage.git("checkout", "-q", "-b", "other")
+        stage.git("branch", "-D", "main")
+    else:
+        stage.git("checkout", "-q", "-b", "other")
+        stage.git("worktree", "add", "-q", str(stage.hall / "his"), "main")
+    before = stage.git("for-each-ref", "refs/heads/main", "refs/heads/other"), stage.git("rev-parse", "HEAD")
+    stage.open_gate("here")
+    ended = stage.end(run)
+    assert ended.code == 0, ended
+    assert "Your branch was left alone" in ended.out
+    assert (
+        stage.git("for-each-ref", "refs/heads/main", "refs/heads/other"),
+        stage.git("rev-parse", "HEAD"),
+    ) == before
+    command = next(line for line in ended.out.splitlines() if line.startswith("To take it: "))
+    for part in command.removeprefix("To take it: ").split(" && "):
+        stage.git(*shlex.split(part)[1:])
+    assert stage.git("show", "main:work.txt") == "work\n"

@@ -111,9 +111,11 @@ def test_a_branch_checked_out_nowhere_moves_without_touching_the_tree(root: Root
     assert not (root.path / "new.txt").exists()
 
 
-def _refused(root: Root, branch: str | None, git: GitCommand) -> tuple[str, str]:
+def _refused(
+    root: Root, branch: str | None, git: GitCommand, *, begun_at: str | None = None
+) -> tuple[str, str]:
     before = git(root.path, "for-each-ref"), git(root.path, "status", "--porcelain", "-uall")
-    outcome = fast_forward(root, branch, INTEGRATION)
+    outcome = fast_forward(root, branch, INTEGRATION, begun_at=begun_at)
     assert outcome.move is Move.NOT_POSSIBLE
     assert (git(root.path, "for-each-ref"), git(root.path, "status", "--porcelain", "-uall")) == before
     assert outcome.reason is not None
@@ -190,6 +192,31 @@ def test_a_branch_with_commits_of_its_own_is_never_forced(root: Root, git: GitCo
     reason, command = _refused(root, "trunk", git)
     assert "commits of its own" in reason
     assert command == f"git checkout trunk && git merge {INTEGRATION}"
+
+
+@pytest.mark.parametrize("how", ["set back", "amended", "rebased"])
+def test_a_branch_that_no_longer_has_what_the_plan_began_at_is_never_moved(
+    root: Root, git: GitCommand, how: str
+) -> None:
+    """D31: one that was set back was moved forward again over it, without a word."""
+    git(root.path, "commit", "-q", "--allow-empty", "-m", "second")
+    begun_at = git(root.path, "rev-parse", "HEAD")
+    _integrate(git, root.path)
+    if how == "set back":
+        git(root.path, "reset", "-q", "--hard", "HEAD^")
+    elif how == "amended":
+        git(root.path, "commit", "-q", "--amend", "--allow-empty", "-m", "said better")
+    else:
+        git(root.path, "reset", "-q", "--hard", "HEAD^")
+        git(root.path, "commit", "-q", "--allow-empty", "-m", "before")
+        git(root.path, "cherry-pick", "--allow-empty", begun_at)
+    own = git(root.path, "rev-parse", "HEAD")
+    reason, command = _refused(root, "trunk", git, begun_at=begun_at)
+    assert begun_at[:12] in reason
+    for part in command.split(" && "):
+        git(root.path, *shlex.split(part)[1:])
+    assert git(root.path, "merge-base", "--is-ancestor", own, "trunk") == ""
+    assert (root.path / "new.txt").exists()
 
 
 def test_a_branch_checked_out_in_another_tree_is_left_to_its_owner(

@@ -126,6 +126,7 @@ def run(
         avoids_conflicts=avoids_conflicts,
         on_look=on_look,
         on_base=view.on_base,
+        on_note=view.note,
         on_complete=(lambda _: None) if is_kept else partial(clean_task, app.root, app.store, locked.plan_id),
     )
     for each in notes_at_the_start(app.root, app.store, locked):

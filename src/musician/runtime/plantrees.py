@@ -20,7 +20,7 @@ from musician.trees.base import FastForward, fast_forward
 from musician.trees.branches import branch_of, full_ref, integration_branch
 from musician.trees.foresight import Ahead, Foresight, changed_apart
 from musician.trees.git import Git, tree_of
-from musician.trees.integrity import put_right
+from musician.trees.integrity import merged_tip, put_right, strangers
 from musician.trees.partial import prune_partials
 from musician.trees.provisioning import give
 from musician.trees.root import Root
@@ -49,6 +49,10 @@ class PlanTrees(Protocol):
 
     def tip(self) -> str | None:
         """Return the commit of all merged work; None before anything is merged."""
+        ...
+
+    def put_right(self) -> tuple[str, ...]:
+        """Bring the plan's branch back if somebody moved it; return a sentence for each time that was found, ever."""
         ...
 
     def work_of(self, task: TaskSpec) -> tuple[Path, str]:
@@ -126,7 +130,7 @@ class GitPlanTrees:
 
     @property
     def _merged(self) -> str:
-        return full_ref(integration_branch(self.plan.plan_id))
+        return self.tip() or full_ref(integration_branch(self.plan.plan_id))
 
     def _branch(self, task_id: str) -> str:
         return full_ref(branch_of(self.plan.plan_id, task_id))
@@ -140,7 +144,11 @@ class GitPlanTrees:
         return self._git.commit_id(work) is None or self._git.holds(self._merged, work)
 
     def tip(self) -> str | None:
-        return self._git.commit_id(self._merged)
+        return merged_tip(self.root, self.plan.plan_id)
+
+    def put_right(self) -> tuple[str, ...]:
+        found = put_right(self.root, self.plan.plan_id, by_hand=True)
+        return tuple(dict.fromkeys((*found, *strangers(self.root, self.plan.plan_id))))
 
     def work_of(self, task: TaskSpec) -> tuple[Path, str]:
         place = place_of(self.root, branch_of(self.plan.plan_id, task.task_id))
@@ -186,7 +194,7 @@ class GitPlanTrees:
             # Not committed (an isolation that is shared), or moved on.
             commit = git.text("commit-tree", tree_id, "-p", tip, "-m", "As submitted")
         git.run("checkout", "--quiet", "--detach", commit)
-        return git.text("merge-base", commit, self._git.commit_id(self._merged) or commit)
+        return git.text("merge-base", commit, self.tip() or commit)
 
     def without_work(self) -> tuple[str, ...]:
         isolated = [task for task in self.plan.tasks if task.isolation is Isolation.WORKTREE]
@@ -208,7 +216,9 @@ class GitPlanTrees:
             files = (plan.path, *(path for path, _ in plan.instruction_files))
             with suppress(MusicianError):  # then the branch has commits of its own, which is reported
                 merge.take_up_plan_files(self.root, plan.plan_id, branch, frozenset(map(os.fsencode, files)))
-        return fast_forward(self.root, branch, integration_branch(plan.plan_id))
+        return fast_forward(
+            self.root, branch, integration_branch(plan.plan_id), tip=self.tip(), begun_at=self.base
+        )
 
     def foresight(self, folder: Path) -> LooksAhead:
         return Foresight(self.root, self.plan.plan_id, self.base, folder)

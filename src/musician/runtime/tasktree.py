@@ -24,13 +24,12 @@ from musician.trees.branches import (
     REPLACED,
     create_branch,
     full_ref,
-    integration_branch,
     partial_ref,
     start_branch,
 )
 from musician.trees.conflicts import Conflict
 from musician.trees.git import Git, shown, tree_of
-from musician.trees.integrity import put_right
+from musician.trees.integrity import merged_tip, put_right
 from musician.trees.left_out import given_to
 from musician.trees.merge import ensure_integration, take_in
 from musician.trees.partial import drop_empty_folders, set_aside_partial, uncommit
@@ -210,12 +209,11 @@ class IsolatedTree(TaskTree):
         if last is not None:
             self.expect(last)
         self.set_aside()
-        branch = (
-            start_branch(NO_PLAN, self.claim.task_id)
+        begin = (
+            Git(self.path).text("rev-parse", full_ref(start_branch(NO_PLAN, self.claim.task_id)))
             if self.plan_id == NO_PLAN
-            else integration_branch(self.plan_id)
+            else str(merged_tip(self.worktree.root, self.plan_id))
         )
-        begin = Git(self.path).text("rev-parse", full_ref(branch))
         self.start = self.kept = begin
         kept = set_aside_partial(
             self.worktree, task_id=self.claim.task_id, epoch=epoch, to=begin, folder=REPLACED
@@ -256,7 +254,7 @@ class IsolatedTree(TaskTree):
         if not isinstance(found, Conflict):
             self.kept = found.commit
         # What came in is no work of this task.
-        self.start = Git(self.path).commit_id(full_ref(integration_branch(self.plan_id))) or self.start
+        self.start = merged_tip(self.worktree.root, self.plan_id) or self.start
         return found.paths if isinstance(found, Conflict) else ()
 
     def take_resolution(self, item: str) -> tuple[str, str | None] | None:
@@ -268,8 +266,8 @@ class IsolatedTree(TaskTree):
         commit = self.keep(item, RESOLVED_BY_HAND)
         if commit is None:
             return None
-        git, merged = Git(self.path), full_ref(integration_branch(self.plan_id))
-        self.start = git.text("merge-base", "HEAD", merged)
+        merged = merged_tip(self.worktree.root, self.plan_id)
+        self.start = Git(self.path).text("merge-base", "HEAD", str(merged))
         return commit, beside
 
     def besides(self, *, by_hand: bool) -> tuple[str, ...]:

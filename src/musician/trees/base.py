@@ -95,15 +95,25 @@ def untracked(root: Root) -> tuple[str, ...]:
     return tuple(shown(path) for path in found if not path.startswith(own) and path != b"temp")
 
 
-def fast_forward(root: Root, base_branch: str | None, integration: str) -> FastForward:
+def fast_forward(
+    root: Root,
+    base_branch: str | None,
+    integration: str,
+    *,
+    tip: str | None = None,
+    begun_at: str | None = None,
+) -> FastForward:
     """Move ``base_branch`` to the tip of branch ``integration``, by fast-forward or not at all (D24).
+
+    ``tip`` is the commit instead, where somebody else has moved that branch. ``begun_at`` is the commit that the plan
+    began at: a branch that no longer has it was set back, and to move it would undo that.
 
     In the main tree, or the one the user stands in, it takes a tree without changes, and nothing untracked or ignored
     where the plan has something; a branch checked out nowhere is moved by its old value; one checked out elsewhere is
     left alone.
     """
     git = Git(root.path)
-    tip = git.commit_id(full_ref(integration))
+    tip = tip or git.commit_id(full_ref(integration))
     if tip is None:
         raise TreeNotReady(
             reason=f"there is no branch {integration!r}", paths=(), remedy="run the plan again"
@@ -123,6 +133,13 @@ def fast_forward(root: Root, base_branch: str | None, integration: str) -> FastF
             )
         if git.holds(old, tip):
             return FastForward(move=Move.ALREADY)
+        if begun_at is not None and not git.holds(old, begun_at):
+            return _not_possible(
+                f"branch {base_branch!r} no longer has the commit that the plan began at ({begun_at:.12}): it was set"
+                " back, amended or rebased meanwhile, and a merge brings what it had back beside what it has",
+                f"git checkout {shlex.quote(base_branch)} && git merge",
+                integration,
+            )
         if not git.holds(tip, old):
             return _not_possible(
                 f"branch {base_branch!r} has got commits of its own",

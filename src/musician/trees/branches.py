@@ -55,6 +55,9 @@ PARTIAL = "partial"
 REPLACED = "replaced"
 """The folder of refs that keep all the work of a task that was started over. Nothing of ours removes them."""
 
+MOVED = "moved"
+"""The folder of refs that keep what somebody else moved a plan's branch to. Nothing of ours removes them."""
+
 
 def partial_ref(branch: str, label: str, *, folder: str = PARTIAL) -> str:
     """Return the ref that keeps work besides the branch: one ref per claim epoch."""

@@ -2,11 +2,17 @@
 
 Anyone who can write to the repository can move our branches. So the commit to which the program moved the
 plan's branch is kept under a ref beside it, and both are moved in one transaction. Where they differ somebody
-else has moved the branch: it is brought back, and what it was moved to is kept.
+else has moved the branch. Its commits are his, and are kept under a ref for good; the branch is ours, and holds what
+was verified, so it is brought back, and everybody is told. Where he has it checked out it is left, and no merge is
+begun.
 """
 
-from musician.trees.branches import branches_of, full_ref, integration_branch, partial_ref
+from pathlib import Path
+
+from musician.protocol.errors import TreeNotReady
+from musician.trees.branches import MOVED, REPLACED, branches_of, full_ref, integration_branch, partial_ref
 from musician.trees.git import Git
+from musician.trees.registrations import checked_out_at
 from musician.trees.root import Root
 
 
@@ -24,30 +30,77 @@ def put_right(root: Root, plan_id: str, *, by_hand: bool = False) -> tuple[str, 
     """Move the plan's branch back to where the program left it; return what was found, () if nothing was
     wrong.
 
-    ``by_hand``: a person was asked to merge a task, so that a branch which has got nothing but merges of the plan's own
-    tasks stays where it is.
+    What it was moved to is kept (:func:`strangers`). Where the branch is checked out it stays: nobody's files are
+    changed under his hands, and :func:`merged_tip` says what counts. ``by_hand``: a person was asked to merge a task,
+    so that a branch which has got nothing but merges of the plan's own tasks stays where it is.
     """
-    git, branch = Git(root.path), full_ref(integration_branch(plan_id))
+    git, branch, own = Git(root.path), full_ref(integration_branch(plan_id)), beside(plan_id)
     while True:
-        ours = git.commit_id(beside(plan_id))
-        found = git.commit_id(branch)
-        if ours == git.commit_id(beside(plan_id)):  # otherwise the program has just moved it
+        at = git.commit_ids([branch, own])
+        found, ours = at.get(branch), at.get(own)
+        if found == ours:
+            return ()
+        if ours == git.commit_id(own):  # otherwise the program has just moved it
             break
-    if ours is None and found is not None:
-        git.run("update-ref", beside(plan_id), found)
-    if ours is None or found == ours:
+    if ours is None:
+        git.run("update-ref", own, str(found))
         return ()
-    if by_hand and found is not None and _has_only_merges(git, plan_id, ours, found):
-        git.run("update-ref", beside(plan_id), found, ours)
-        return ()
-    said = f"the plan's branch {integration_branch(plan_id)} was moved by somebody else; it is back at {ours:.12}"
     if found is None:
         git.run("update-ref", branch, ours, "0" * len(ours))
-        return (said,)
-    kept = partial_ref(integration_branch(plan_id), found)
-    lines = f"verify {beside(plan_id)} {ours}\nupdate {kept} {found}\nupdate {branch} {ours} {found}\n"
+        return (
+            f"the plan's branch {integration_branch(plan_id)} was deleted by somebody else; it is there again",
+        )
+    if by_hand and _has_only_merges(git, plan_id, ours, found):
+        git.run("update-ref", own, found, ours)
+        return ()
+    kept = partial_ref(integration_branch(plan_id), found, folder=MOVED)
+    git.run("update-ref", kept, found)
+    tree = checked_out_at(root, integration_branch(plan_id))
+    if tree is not None:
+        return (_said(plan_id, kept), _checked_out(plan_id, tree))
+    lines = f"verify {own} {ours}\nupdate {branch} {ours} {found}\n"
     git.run("update-ref", "-m", "musician: bring back", "--stdin", stdin=lines.encode())
-    return (f"{said}; what it was moved to is kept at {kept}",)
+    return (_said(plan_id, kept),)
+
+
+def merged_tip(root: Root, plan_id: str) -> str | None:
+    """Return the commit of all that the program has merged, or a person it asked; None if nothing was ever begun."""
+    put_right(root, plan_id, by_hand=True)
+    return Git(root.path).commit_id(beside(plan_id))
+
+
+def strangers(root: Root, plan_id: str) -> tuple[str, ...]:
+    """Return a sentence for each commit that the plan's branch was moved to by somebody else, as :func:`put_right`."""
+    folder = partial_ref(integration_branch(plan_id), "", folder=MOVED)
+    listed = Git(root.path).text("for-each-ref", "--format=%(refname)", folder).splitlines()
+    return tuple(_said(plan_id, kept) for kept in listed)
+
+
+def check_not_held(root: Root, plan_id: str) -> None:
+    """:class:`TreeNotReady` if somebody has the plan's branch checked out, so that the program cannot move it."""
+    tree = checked_out_at(root, integration_branch(plan_id))
+    if tree is not None:
+        raise TreeNotReady(
+            reason=f"branch {integration_branch(plan_id)!r} is checked out",
+            paths=(str(tree),),
+            remedy="check out another branch there",
+        )
+
+
+def _said(plan_id: str, kept: str) -> str:
+    branch = integration_branch(plan_id)
+    return (
+        f"the plan's branch {branch} was moved by somebody else; it stays where the program left it, because nobody has"
+        f" verified the rest. That is kept: `git log {kept} ^{branch}`, and to have it in a branch of yours"
+        f" `git merge {kept}`"
+    )
+
+
+def _checked_out(plan_id: str, tree: Path) -> str:
+    return (
+        f"the plan's branch {integration_branch(plan_id)} is checked out in {tree}, so nothing can be merged: check out"
+        " another branch there"
+    )
 
 
 def begin_anew(root: Root, plan_id: str) -> None:
@@ -60,6 +113,11 @@ def begin_anew(root: Root, plan_id: str) -> None:
     if ours is None or branches_of(git, plan_id):
         return
     lines = f"delete {beside(plan_id)} {ours}\n"
+    moved = partial_ref(integration_branch(plan_id), "", folder=MOVED)
+    for line in git.text("for-each-ref", "--format=%(refname) %(objectname)", moved).splitlines():
+        ref, commit = line.split(" ")
+        kept = partial_ref(integration_branch(plan_id), commit, folder=REPLACED)
+        lines += f"update {kept} {commit}\ndelete {ref} {commit}\n"
     if not git.text("for-each-ref", f"--contains={ours}", "refs/heads", "refs/tags"):
         lines += f"update {partial_ref(integration_branch(plan_id), ours)} {ours}\n"
     git.run("update-ref", "--stdin", stdin=lines.encode())

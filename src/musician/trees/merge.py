@@ -22,10 +22,10 @@ from musician.trees.branches import (
 from musician.trees.cleaning import remove_trial_tree
 from musician.trees.conflicts import Conflict, find_conflict
 from musician.trees.git import Git, git_version
-from musician.trees.integrity import move_integration, put_right
+from musician.trees.integrity import check_not_held, merged_tip, move_integration
 from musician.trees.obstacles import changed_between
 from musician.trees.partial import discard_to, save_partial
-from musician.trees.registrations import checked_out_at, clear_stale_locks
+from musician.trees.registrations import clear_stale_locks
 from musician.trees.resolving import settle_written_by_hand
 from musician.trees.root import Root
 from musician.trees.steps import check_clean
@@ -58,9 +58,8 @@ Trial = Merged | AlreadyMerged | Conflict
 
 def ensure_integration(root: Root, plan_id: str, base: str) -> str:
     """Return the tip of the plan's branch, which is created at commit ``base`` if it does not exist."""
-    git, branch = Git(root.path), integration_branch(plan_id)
-    tip = create_branch(git, branch, base)
-    return str(git.commit_id(full_ref(branch))) if put_right(root, plan_id, by_hand=True) else tip
+    create_branch(Git(root.path), integration_branch(plan_id), base)
+    return str(merged_tip(root, plan_id))
 
 
 def trial_merge(
@@ -83,6 +82,7 @@ def trial_merge(
     """
     branch = branch_of(plan_id, task_id)
     tip = ensure_integration(root, plan_id, base)
+    check_not_held(root, plan_id)
     onto = onto or tip
     tree = _clean(root, trial_name(plan_id, number), onto)
     git = Git(tree.path)
@@ -110,8 +110,7 @@ def accept_merge(root: Root, plan_id: str, commit: str, expected_old: str) -> No
     :class:`TreeNotReady` if it is at neither, if ``commit`` does not contain ``expected_old``, or if somebody has the
     branch checked out.
     """
-    git, branch = Git(root.path), integration_branch(plan_id)
-    at = git.commit_id(full_ref(branch))
+    git, branch, at = Git(root.path), integration_branch(plan_id), merged_tip(root, plan_id)
     if at == commit:
         return
     if at != expected_old or not git.holds(commit, expected_old):
@@ -120,13 +119,7 @@ def accept_merge(root: Root, plan_id: str, commit: str, expected_old: str) -> No
             paths=(),
             remedy="merge on trial again",
         )
-    elsewhere = checked_out_at(root, branch)
-    if elsewhere is not None:
-        raise TreeNotReady(
-            reason=f"branch {branch!r} is checked out",
-            paths=(str(elsewhere),),
-            remedy="check out another branch there",
-        )
+    check_not_held(root, plan_id)
     move_integration(git, plan_id, commit, expected_old)
 
 
@@ -137,7 +130,7 @@ def take_up_plan_files(root: Root, plan_id: str, branch: str, files: frozenset[b
     verified changes by that; whatever else the branch has got is for its owner to merge.
     """
     git = Git(root.path)
-    tip, theirs = (git.commit_id(full_ref(each)) for each in (integration_branch(plan_id), branch))
+    tip, theirs = merged_tip(root, plan_id), git.commit_id(full_ref(branch))
     if tip is None or theirs is None or git.holds(tip, theirs):
         return
     common = git.run("merge-base", tip, theirs, accept=(0, 1)).stdout.decode("ascii").strip()
@@ -152,7 +145,7 @@ def take_up_plan_files(root: Root, plan_id: str, branch: str, files: frozenset[b
 
 def drop_trial(root: Root, plan_id: str, number: int = 1) -> None:
     """Bring an integration tree back to the tip of the plan's branch; nothing to do without one."""
-    tip = Git(root.path).commit_id(full_ref(integration_branch(plan_id)))
+    tip = merged_tip(root, plan_id)
     if tip is not None:
         _clean(root, trial_name(plan_id, number), tip)
 
@@ -176,7 +169,7 @@ def take_in(worktree: Worktree, plan_id: str) -> Trial:
     clear_stale_locks(worktree.root, worktree.path, worktree.branch)
     git, branch = Git(worktree.path), integration_branch(plan_id)
     check_clean(worktree)
-    before, theirs = git.head(), git.commit_id(full_ref(branch))
+    before, theirs = git.head(), merged_tip(worktree.root, plan_id)
     if theirs is None:
         return AlreadyMerged(commit=before, tree_path=worktree.path)
     conflicts = _merge(git, theirs, f"Merge {branch} into {worktree.branch}\n", "--ff")

@@ -49,6 +49,7 @@ LOOK_EVERY_S = 2.0
 
 OnLook = Callable[[tuple[Standing, ...]], None]
 OnBase = Callable[[Baseline], None]
+OnNote = Callable[[str], None]
 OnComplete = Callable[[str], None]
 """Called in a thread, with the task's id."""
 
@@ -91,13 +92,15 @@ async def conduct(
     on_look: OnLook = lambda _: None,
     on_base: OnBase = lambda _: None,
     on_complete: OnComplete = lambda _: None,
+    on_note: OnNote = lambda _: None,
     world: World = WORLD,
 ) -> Outcome:
     """Conduct a locked plan to its end, or to where a person is needed, or until this process is asked to stop.
 
     ``agent``, ``review`` and ``answers`` override what the plan says; with ``jobs`` 0 nobody is launched.
     ``on_look`` gets where every task stands after each look, ``on_base`` how each command that verifies them
-    ended on the base, ``on_complete`` each task that is complete and whose musician has ended. With
+    ended on the base, ``on_complete`` each task that is complete and whose musician has ended, ``on_note`` what
+    somebody else did to the plan's branch, as a sentence. With
     ``avoids_conflicts`` no task is begun that would touch what another has begun to touch, before that one is
     merged. Raises :class:`ConductorRunning`, :class:`AgentUnavailable`, :class:`PriceUnknown`,
     :class:`InvalidPlan` for an agent that lacks what it needs, before anything is started, and
@@ -135,6 +138,7 @@ async def conduct(
             on_look,
             on_base,
             on_complete,
+            on_note,
             conducting,
             world,
         )
@@ -160,6 +164,7 @@ class _Run:
         on_look: OnLook,
         on_base: OnBase,
         on_complete: OnComplete,
+        on_note: OnNote,
         conducting: Conducting,
         world: World,
     ) -> None:
@@ -184,7 +189,7 @@ class _Run:
             agent=agent,
             avoids_conflicts=avoids_conflicts,
         )
-        self._on_base, self._on_complete = on_base, on_complete
+        self._on_base, self._on_complete, self._on_note = on_base, on_complete, on_note
         self._over: set[str] = set()
         """Tasks that ``on_complete`` has got."""
         self._forecaster = Forecaster(store, plan, self._trees)
@@ -207,6 +212,7 @@ class _Run:
             trees=self._trees,
             settings=self._settings,
             world=self._world,
+            on_note=self._on_note,
         )
         with self._store.listen() as self._ear:
             async with anyio.create_task_group() as group:
@@ -229,6 +235,8 @@ class _Run:
                 self._group = group
                 while True:
                     ending = await self._loop(performer)
+                    if ending is Ending.COMPLETE:
+                        await merger.put_right()
                     plan_tests = await self._try_plan_tests() if ending is Ending.COMPLETE else ()
                     if ending is not Ending.COMPLETE or plan_tests is None or await self._is_still_whole():
                         break

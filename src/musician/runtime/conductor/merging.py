@@ -97,6 +97,9 @@ class Merger:
     lock: anyio.Lock = field(default_factory=anyio.Lock)
     """For git's part, which is quick; not for the tests."""
     queue: list[_Undecided] = field(default_factory=list)
+    on_note: Callable[[str], None] = lambda _: None
+    told: set[str] = field(default_factory=set)
+    """What ``on_note`` has got."""
 
     async def try_merge(
         self,
@@ -112,10 +115,18 @@ class Merger:
         ``commit`` is the submission's; None, if it names none, means the branch as it is.
         ``still_due`` raises if the merge is no longer wanted: a person may have judged while the tests ran.
         """
+        await self.put_right()
         while True:
             trial = await self._try_once(task, commit, earlier, still_due)
             if trial is not None:
                 return trial
+
+    async def put_right(self) -> None:
+        """Bring the plan's branch back if somebody moved it, and tell that."""
+        for text in await run_sync(self.trees.put_right):
+            if text not in self.told:
+                self.told.add(text)
+                self.on_note(text)
 
     async def _try_once(
         self, task: TaskSpec, commit: str | None, earlier: int, still_due: Callable[[], None]

@@ -192,6 +192,9 @@ class Trees:
             if task.isolation is Isolation.WORKTREE and task.task_id not in self.repository.merged
         )
 
+    def put_right(self) -> tuple[str, ...]:
+        return ()
+
     def forward(self, branch: str | None) -> FastForward:
         self.repository.forwarded = True
         return FastForward(move=Move.MOVED)
