@@ -1,13 +1,15 @@
 """Makes the pictures of the dashboard that README and docs/DASHBOARD.md show: `make screenshots`.
 
-It plays `musician demo --scripted`, has a second plan wait for a review there, and looks at both with Chromium.
+It plays `musician demo --scripted`, then a second plan there, and looks at both with Chromium while the run goes on.
 """
 
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -21,39 +23,75 @@ WIDE, PHONE = (1120, 760), (390, 760)
 PLAN = """\
 ---
 plan: farewell
-test: "true"
+test: python3 -m unittest -q
 ---
 # Say goodbye
 
 ## Phase 1: The words
 
 ### task-11: Say goodbye in three languages
+```yaml task
+review: human
+```
 #### Step 1: Write the words
-Write `farewell.py`.
+```bash run
+echo "::context 22%"
+cp "$PARTS/farewell.py" "$PARTS/test_farewell.py" .
+mv test_farewell.py tests/
+```
 #### Checkpoint 1: they can be said
 
 ### task-12: Wave
 #### Step 1: Draw a hand
-Draw it.
+```bash run
+echo "::context 31%"
+cp "$PARTS/wave.py" .
+```
 #### Step 2: Have it move
-Move it.
-#### Checkpoint 1: it waves
+```bash run
+echo "::context 47%"
+sleep 600
+```
+
+### task-13: Say it by post
+#### Step 1: Write the letter
+```bash run
+echo "::context 18%"
+cp "$PARTS/letter.py" farewell.py
+```
+#### Step 2: Find the stamps
+```bash run
+echo "::question Shall the letter be signed by the pigeon, too?"
+sleep 600
+```
+
+### task-14: Keep a guest book
+#### Step 1: Bind the pages
+```bash run
+echo "::context 9%"
+cp "$PARTS/wave.py" guests.py
+```
 
 ## Phase 2: The manners
 
-### task-13: Say it politely
+### task-15: Say it politely
 #### Step 1: Ask for the name
-Ask for it.
-#### Checkpoint 1: it is polite
+```bash run
+true
+```
 
-### task-14: Say it in time
-- after: task-13
+### task-16: Say it in time
+```yaml task
+after: [task-15]
+```
 #### Step 1: Look at the clock
-Look at it.
-#### Checkpoint 1: nobody misses a train
+```bash run
+true
+```
 """
 BEFORE = '"""Says goodbye."""\n\n\ndef farewell(name):\n    return "Bye, " + name\n'
-AFTER = '''"""Says goodbye in three languages."""
+PARTS = {
+    "farewell.py": '''"""Says goodbye in three languages."""
 
 WORDS = {"en": "Goodbye", "de": "Auf Wiedersehen", "fr": "Au revoir"}
 
@@ -61,7 +99,22 @@ WORDS = {"en": "Goodbye", "de": "Auf Wiedersehen", "fr": "Au revoir"}
 def farewell(name: str, language: str = "en") -> str:
     """Return what is said to somebody who leaves."""
     return f"{WORDS[language]}, {name}!"
-'''
+''',
+    "test_farewell.py": """\
+import unittest
+
+from farewell import farewell
+
+
+class Farewell(unittest.TestCase):
+    def test_it_is_said_in_the_language_that_is_asked_for(self):
+        self.assertEqual(farewell("Zoë", "fr"), "Au revoir, Zoë!")
+""",
+    "letter.py": '"""Says goodbye by post."""\n\n\ndef farewell(name):\n    return f"Dear {name},\\n\\nfarewell."\n',
+    "wave.py": "HAND = 5\n",
+}
+MOST_S = 120.0
+"""Until the second plan has come to where it is looked at."""
 
 
 def main(kept: Path | None = None) -> None:
@@ -72,51 +125,67 @@ def main(kept: Path | None = None) -> None:
         project = next(
             path.parent for path in (kept / ".musician", *kept.glob("*/.musician")) if path.is_dir()
         )
-        play(project)
-        with subprocess.Popen(
-            (*MUSICIAN, "dashboard"), cwd=project, stdout=subprocess.PIPE, text=True
-        ) as server:
-            try:
-                assert server.stdout is not None
-                found = re.search(r"http\S+", server.stdout.readline())
-                assert found is not None
-                with sync_playwright() as driver:
-                    browser = driver.chromium.launch(
-                        executable_path=shutil.which("chromium"), args=["--no-sandbox"]
-                    )
-                    shoot(browser, found[0])
-                    browser.close()
-            finally:
-                server.terminate()
+        played = play(project)
+        try:
+            wait(project, played)
+            look(project)
+        finally:
+            played.terminate()
+            played.wait()
 
 
-def run(folder: Path, *words: str, **variables: str) -> None:
-    subprocess.run((*MUSICIAN, *words), cwd=folder, env={**os.environ, **variables}, check=True)
+def look(project: Path) -> None:
+    with subprocess.Popen((*MUSICIAN, "dashboard"), cwd=project, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout is not None
+            found = re.search(r"http\S+", server.stdout.readline())
+            assert found is not None
+            with sync_playwright() as driver:
+                browser = driver.chromium.launch(
+                    executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+                )
+                shoot(browser, found[0])
+                browser.close()
+        finally:
+            server.terminate()
 
 
-def play(project: Path) -> None:
-    """A person plays tasks of a second plan by hand, one up to its submission; what is finished is brought back."""
+def run(folder: Path, *words: str) -> None:
+    subprocess.run((*MUSICIAN, *words), cwd=folder, check=True)
+
+
+def play(project: Path) -> "subprocess.Popen[bytes]":
+    """Have a second plan played until one task is done, one waits for a review, one has a question and one runs on."""
+    parts = project.parent / "parts"
+    parts.mkdir()
+    for name, text in PARTS.items():
+        (parts / name).write_text(text, encoding="utf-8")
     (project / "FAREWELL.md").write_text(PLAN, encoding="utf-8")
     (project / "farewell.py").write_text(BEFORE, encoding="utf-8")
     who = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
     for words in (("add", "FAREWELL.md", "farewell.py"), ("commit", "-qm", "Plan the farewell")):
         subprocess.run(("git", *who, *words), cwd=project, check=True)
-    run(project, "plan", "lock", "FAREWELL.md")
-    session = {"MUSICIAN_SESSION": "ada-1"}
-    run(project, "claim", "task-11", **session)
-    run(project, "inbox", "task-11", "--ack", **session)
-    (project / ".musician/trees/farewell/task-11/farewell.py").write_text(AFTER, encoding="utf-8")
-    for words in (
-        ("step", "11", "start", "1"),
-        ("step", "11", "done", "1", "--commit"),
-        ("checkpoint", "11"),
-    ):
-        run(project, words[0], f"task-{words[1]}", *words[2:], **session)
-    session = {"MUSICIAN_SESSION": "ben-1"}
-    run(project, "claim", "task-12", **session)
-    run(project, "inbox", "task-12", "--ack", **session)
-    run(project, "step", "task-12", "start", "1", **session)
-    run(project, "plan", "restore", "pigeonpost")
+    return subprocess.Popen(
+        (*MUSICIAN, "run", "FAREWELL.md", "--jobs", "4"),
+        cwd=project,
+        env={**os.environ, "PARTS": os.fspath(parts)},
+        stdout=subprocess.DEVNULL,
+    )
+
+
+def wait(project: Path, played: "subprocess.Popen[bytes]") -> None:
+    until = time.monotonic() + MOST_S
+    while not has_come_there(project):
+        if played.poll() is not None or time.monotonic() > until:
+            raise AssertionError("the second plan did not come there")
+        time.sleep(1)
+
+
+def has_come_there(project: Path) -> bool:
+    done = subprocess.run((*MUSICIAN, "status", "--json"), cwd=project, capture_output=True, check=True)
+    told = json.loads(done.stdout)
+    states = [task["state"] for task in told["tasks"] if task["plan_id"] == "farewell"]
+    return len(told["needs_human"]) == 2 and "complete" in states and bool(told["ahead"])
 
 
 def shoot(browser: Browser, address: str) -> None:
@@ -124,9 +193,9 @@ def shoot(browser: Browser, address: str) -> None:
     state = None
     for name, path, size, scheme in (
         ("home", "/", WIDE, "light"),
-        ("task", "/tasks/task-03", WIDE, "light"),
+        ("task", "/plans/pigeonpost/tasks/task-03", WIDE, "light"),
         ("review", "/tasks/task-11/review", WIDE, "light"),
-        ("dark", "/tasks/task-01", WIDE, "dark"),
+        ("dark", "/plans/pigeonpost/tasks/task-01", WIDE, "dark"),
         ("phone", "/", PHONE, "light"),
     ):
         context = browser.new_context(

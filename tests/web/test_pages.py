@@ -13,12 +13,16 @@ from starlette.testclient import TestClient
 from musician import service
 from musician.project import Project
 from musician.protocol.claim import Claim
+from musician.protocol.settings import Settings
 from musician.protocol.values import replace
 from musician.reporting.asks import ANSWERS
 from musician.trees.branches import branch_of, integration_branch
 from musician.web.desk import Desk, clock
 from musician.web.drawing import life_of
 from musician.web.pages import MOST_NEEDS
+
+
+from musician.web.drawing import context_of, life_of
 from tests.surroundings import Call, git
 from tests.web.conftest import Open, enter, post
 
@@ -420,3 +424,18 @@ def test_a_page_of_many_tasks_shows_what_goes_on_and_leads_to_the_others(
 
 def needs_and_rows(page: str) -> tuple[int, int]:
     return page.count('<li class="need"'), page.count('<th scope="row">')
+
+
+def test_the_pictures_of_a_task_have_one_time_from_left_to_right(claimed: Path, call: Call) -> None:
+    """What stands below what happened at the same time: a reading of the context below the piece in which it was taken."""
+    call("inbox", "1", "--ack")
+    for item, context in (("1", "12"), ("1", "55")):
+        assert call("step", "1", "start" if context == "12" else "done", item, "--context", context).code == 0
+    project = Project(str(claimed))
+    view = replace(service.task_view(project.store, "task-01"), at="2099-01-01 00:00:00")
+    pictures = [str(life_of(view)), str(context_of(view, Settings()))]
+    project.close()
+    times = [re.findall(r">(\d\d:\d\d:\d\d)<", each) for each in pictures]
+    assert times[0] == times[1]
+    assert times[0][-1] == "00:00:00"
+    assert pictures[1].count("<circle") == 2

@@ -56,10 +56,7 @@ def life_of(view: TaskView) -> Markup:
     rows = [list(_bars(view, session)) for session in view.sessions]
     if not any(rows):
         return Markup()
-    time = _Axis(
-        begin_s=min(bar.begin_s for row in rows for bar in row),
-        end_s=max(bar.end_s for row in rows for bar in row),
-    )
+    time = _axis_of(rows)
     parts = []
     for index, (session, row) in enumerate(zip(view.sessions, rows, strict=True)):
         top = index * (ROW + GAP)
@@ -137,6 +134,14 @@ class _Axis:
         return (_text(begin, left=_LEFT, top=top), _text(end, left=WIDTH, top=top, anchor="end"))
 
 
+def _axis_of(rows: Sequence[Sequence[Bar]]) -> _Axis:
+    """Return a task's time, from its first bar to its last. Its pictures stand one above the other, on one axis."""
+    return _Axis(
+        begin_s=min(bar.begin_s for row in rows for bar in row),
+        end_s=max(bar.end_s for row in rows for bar in row),
+    )
+
+
 def _bar(bar: Bar, time: _Axis, *, top: int) -> Markup:
     left = time.at(bar.begin_s)
     width = max(time.at(bar.end_s) - left, _LEAST_BAR)
@@ -158,22 +163,21 @@ def _text(words: str, *, left: float, top: float, anchor: str = "start", kind: s
 def context_of(view: TaskView, settings: Settings) -> Markup:
     """Return the curve of the context, in percent, with the thresholds at which something happens."""
     points = [(stored_s(row.at), row.context_pct, row) for row in view.journal if row.context_pct is not None]
-    if len(points) < 2:
+    if len(points) < 2 or not view.sessions:
         return Markup()
-    time = _Axis(begin_s=points[0][0], end_s=points[-1][0])
+    time = _axis_of([list(_bars(view, session)) for session in view.sessions])
     ground = Markup('<rect class="ground" x="{}" y="0" width="{}" height="{}" rx="3"/>')
     parts = [ground.format(_LEFT, WIDTH - _LEFT, _CURVE_HEIGHT), *map(_threshold, thresholds(settings))]
     for session in view.sessions:
         own = [
-            f"{time.at(at_s):.1f},{_height(pct):.1f}"
-            for at_s, pct, row in points
-            if row.claim_epoch == session.claim_epoch
+            (time.at(at_s), _height(pct)) for at_s, pct, row in points if row.claim_epoch == session.claim_epoch
         ]
         parts.append(
             Markup('<polyline class="context" points="{}"><title>session {}</title></polyline>').format(
-                " ".join(own), session.number
+                " ".join(f"{left:.1f},{top:.1f}" for left, top in own), session.number
             )
         )
+        parts.extend(_reading(left, top) for left, top in own)
     last_s, last_pct, _ = points[-1]
     parts.append(
         _text(f"{last_pct:.0f} %", left=time.at(last_s) - 4, top=_height(last_pct) - 6, anchor="end")
@@ -183,7 +187,12 @@ def context_of(view: TaskView, settings: Settings) -> Markup:
     return _picture(parts, height=_CURVE_HEIGHT + _AXIS, label="Context used, in percent")
 
 
-def _handoff(time: "_Axis", session: SessionRow) -> Markup:
+def _reading(left: float, top: float) -> Markup:
+    """A session that was measured once has a point and no line."""
+    return Markup('<circle class="context" cx="{:.1f}" cy="{:.1f}" r="2.5"/>').format(left, top)
+
+
+def _handoff(time: _Axis, session: SessionRow) -> Markup:
     left = time.at(stored_s(session.ended_at or session.started_at))
     title = f"session {session.number} ends: {session.exit_reason or 'nobody knows why'}"
     return Markup(
