@@ -113,7 +113,7 @@ class Farewell(unittest.TestCase):
     "letter.py": '"""Says goodbye by post."""\n\n\ndef farewell(name):\n    return f"Dear {name},\\n\\nfarewell."\n',
     "wave.py": "HAND = 5\n",
 }
-MOST_S = 120.0
+MOST_S = 180.0
 """Until the second plan has come to where it is looked at."""
 
 
