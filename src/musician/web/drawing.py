@@ -170,7 +170,9 @@ def context_of(view: TaskView, settings: Settings) -> Markup:
     parts = [ground.format(_LEFT, WIDTH - _LEFT, _CURVE_HEIGHT), *map(_threshold, thresholds(settings))]
     for session in view.sessions:
         own = [
-            (time.at(at_s), _height(pct)) for at_s, pct, row in points if row.claim_epoch == session.claim_epoch
+            (time.at(at_s), _height(pct))
+            for at_s, pct, row in points
+            if row.claim_epoch == session.claim_epoch
         ]
         parts.append(
             Markup('<polyline class="context" points="{}"><title>session {}</title></polyline>').format(
