@@ -91,10 +91,12 @@ class Served:
 
     def __init__(self, folder: Path, command: tuple[str, ...], *options: str) -> None:
         self._argv, self._folder = (*command, "dashboard", *options), folder
-        self.address = ""
+        self.address = self.complaints = ""
 
     def __enter__(self) -> "Served":
-        self.process = subprocess.Popen(self._argv, cwd=self._folder, stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(
+            self._argv, cwd=self._folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
         assert self.process.stdout is not None
         found = re.search(r"http\S+", self.process.stdout.readline())
         assert found is not None
@@ -105,14 +107,11 @@ class Served:
         self.end()
 
     def end(self) -> int:
-        """As Ctrl-C does; the exit code."""
+        """As Ctrl-C does; the exit code. ``complaints`` is then what it has said of its troubles."""
         if self.process.poll() is None:
             self.process.send_signal(2)
-        try:
-            return self.process.wait(HANG_S)
-        finally:
-            if self.process.stdout is not None:
-                self.process.stdout.close()
+        _, self.complaints = self.process.communicate(timeout=HANG_S)
+        return self.process.returncode
 
     @property
     def base(self) -> str:

@@ -62,7 +62,7 @@ def test_page_terminal_and_json_are_the_fold_after_every_event_and_kill(
     """Each event's writer is killed when it has written, and the server every third time; nothing is left to write."""
     chance = random.Random(seed)
     served = Served(ready, command).__enter__()
-    browser = Browser(served)
+    browser = Browser(served.address)
     try:
         for number in range(EVENTS):
             happens(ready, chance.choice(ACTS), chance.choice(TASKS))
