@@ -105,7 +105,7 @@ def test_a_resolution_by_hand_is_taken_in_though_the_session_that_heard_of_it_is
     """AUDIT-V19: between the verdict and the commit it was set aside with what the session had left."""
     third = task(3, f"{stage.gate('third')}echo three > three.txt")
     stage.write(clash(stage.gate("second"), rework="exit 1") + third)
-    look = "before:musician.runtime.musician.session:take_up_resolution"
+    look = "before:musician.runtime.musician.player:take_up_resolution"
     at_the_verdict = stage.armed("work", look, number=3)  # after two that failed by the plan's own rework
     run = stage.start("run", "PLAN.md", "--jobs", "3", **at_the_verdict)
     stage.wait_at("second")

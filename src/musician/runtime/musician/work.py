@@ -34,7 +34,6 @@ from musician.protocol.messages.particulars import SelfCorrection
 from musician.protocol.messages.types import HandoffNotice
 from musician.protocol.musician import inputs as i
 from musician.protocol.musician import ready as r
-from musician.protocol.musician.state import MusicianState
 from musician.protocol.resumption.conversation import goes_on
 from musician.protocol.settings import Settings
 from musician.runtime.baselines import Baselines
@@ -42,6 +41,7 @@ from musician.runtime.briefing import rules_for
 from musician.runtime.claiming import block, claim_task
 from musician.runtime.in_force import settings_of_task
 from musician.runtime.musician.environment import session_environment
+from musician.runtime.musician.player import PlayedBy
 from musician.runtime.musician.session import Session
 from musician.runtime.program import load_task_file, program_of
 from musician.runtime.recording import Recorder
@@ -288,11 +288,8 @@ async def _play(claimed: ClaimedSession, task: TaskSpec, agent: str, stop: _Stop
     claim = claimed.claim
     place = claimed.root.transcript(claim.task_id, claim.epoch, claim.session_id)
     transcript = await anyio.to_thread.run_sync(Transcript, place, redact)
-    session = Session(
-        store=claimed.store,
-        claim=claimed.claim,
+    played_by = PlayedBy(
         agent=claimed.world.agent_within(claimed.settings, agent),
-        rules=rules_for(task, claimed.settings),
         model=task.model,
         subagents_model=(
             task.subagent_model
@@ -300,19 +297,10 @@ async def _play(claimed: ClaimedSession, task: TaskSpec, agent: str, stop: _Stop
             or model_of_subagents(agent)
             or task.model
         ),
+        rules=rules_for(task, claimed.settings),
         token=await anyio.to_thread.run_sync(partial(_conversation, claimed, agent)),
-        tree=claimed.tree,
-        task_files=claimed.task_files,
-        settings=claimed.settings,
-        state=MusicianState(program=claimed.program, settings=claimed.settings),
-        recorder=recorder,
-        log=claimed.log,
-        transcript=transcript,
-        environment=claimed.environment,
-        setup=claimed.setup,
-        baselines=claimed.baselines,
-        world=claimed.world,
     )
+    session = Session(claimed=claimed, played_by=played_by, recorder=recorder, transcript=transcript)
     with raising_one(), transcript, session:
         transcript.write(
             Kind.BEGIN,
@@ -321,7 +309,7 @@ async def _play(claimed: ClaimedSession, task: TaskSpec, agent: str, stop: _Stop
             epoch=claim.epoch,
             agent=agent,
             tree=str(claimed.tree.path),
-            goes_on=bool(session.token),
+            goes_on=bool(played_by.token),
         )
         async with anyio.create_task_group() as group:
             group.start_soon(stop.tell, session)
