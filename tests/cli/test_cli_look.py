@@ -1,10 +1,12 @@
 """Looking: ``status``, ``history``, ``timeline``; documents with stable keys."""
 
+import re
 import signal
 import subprocess
 from contextlib import closing
 from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import quote
 
 import apsw
 import pytest
@@ -272,9 +274,10 @@ def test_the_page_shows_what_was_said_as_text_and_nothing_else(ready: Path, call
     page = Elements()
     page.feed((ready / "page.html").read_text())
     assert page.tags == {
-        *("html", "meta", "title", "style", "h1", "h2", "p", "table", "tr", "th", "td", "pre"),
+        *("html", "head", "meta", "title", "style", "body", "main", "section", "h1", "h2", "small", "b", "p"),
+        *("table", "thead", "tbody", "tr", "th", "td"),
     }
-    assert page.attributes == {"lang", "charset", "name", "http-equiv", "content", "class"}
+    assert page.attributes == {"lang", "charset", "name", "http-equiv", "content", "class", "scope"}
     for text in MARKUP:
         assert text in page.text
 
@@ -317,6 +320,48 @@ def test_a_page_to_share_has_no_secret_and_no_path_outside_the_project(
     assert "see src/main.py:12 and" in page.text
     assert "all of .." in page.text
     assert said[-1] in page.text
+
+
+ELSEWHERE_TOO = {
+    "encoded": "GET /x?path=%2Fhome%2Fada%2Fhidden and file%3A%2F%2F%2Fsrv%252fhidden%252Fx",
+    "Windows": r"open C:\Users\Ada Hidden\x.txt, d:/hidden/y or \\server\hidden\z: no such file",
+    "as JSON has it": r'{"cwd":"\/srv\/hidden\/x","win":"C:\\Users\\hidden"}',
+    "invisible": "\u200b/srv/hidden/x \x07/srv/hidden/y \u202e/srv/hidden/z",
+    "of another system": "/mnt/c/Users/hidden/x and /Users/hidden/y",
+}
+
+
+def test_a_page_shares_pictures_and_words_of_a_run_without_what_is_this_machines(
+    claimed: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever wrote it: a tool, a failure, the reason of an end; however it is spelt."""
+    home = claimed.parent / "hidden home"
+    monkeypatch.setenv("HOME", str(home))
+    secret = "sk-" + "hidden" * 8
+    call("step", "1", "start", "1", "--context", "30")
+    call("step", "1", "done", "1", "--context", "66")
+    with closing(open_store(claimed / ".musician" / "comms.db")) as store:
+        claim = Claim(task_id="task-01", session_id="s1", epoch=1)
+        service.record_usage(store, claim, "step 1", Usage(model="opus", input_tokens=1000, cost_usd=0.5))
+        service.send(store, "task-01", f"use {secret}; {'; '.join(ELSEWHERE_TOO.values())}")
+        whole, parts = quote(str(claimed)), quote(str(claimed), safe="")
+        service.send(store, "task-01", f"see {whole}/src/a%20b.py and {parts}%2Fsrc")
+    call("error", "1", f"cannot read {home}/diary of {secret}")
+    call("exit", "1", "--reason", f"{home}/diary {secret} {quote(str(home))}")
+    call("timeline", "--html", "page.html")
+    written = (claimed / "page.html").read_text()
+    page = Elements()
+    page.feed(written)
+    assert "hidden" not in written.replace("[hidden]", "")
+    assert "see src/a%20b.py and src" in page.text
+    assert {"svg", "rect", "polyline", "line"} <= page.tags
+    for drawn in ("session 1, ", "step 1", "65 %", "working", "$0.50"):
+        assert drawn in page.text
+    with closing(apsw.Connection(str(claimed / ".musician" / "comms.db"))) as raw:
+        raw.execute("UPDATE sessions SET started_at = 'at noon'")
+    call("timeline", "--html", "page.html")
+    assert "<svg" not in (claimed / "page.html").read_text()
+    assert not re.search(r"<[^>]*\b(src|href|style)=", written)
 
 
 def test_a_page_that_cannot_be_written_is_told(ready: Path, call: Call) -> None:

@@ -16,13 +16,10 @@ from musician.protocol.claim import Claim
 from musician.protocol.settings import Settings
 from musician.protocol.values import replace
 from musician.reporting.asks import ANSWERS
+from musician.reporting.drawing import context_of, life_of
 from musician.trees.branches import branch_of, integration_branch
 from musician.web.desk import Desk, clock
-from musician.web.drawing import life_of
 from musician.web.pages import MOST_NEEDS
-
-
-from musician.web.drawing import context_of, life_of
 from tests.surroundings import Call, git
 from tests.web.conftest import Open, enter, post
 

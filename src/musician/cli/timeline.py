@@ -1,6 +1,7 @@
 """The command ``timeline``: everything that happened, as lines or as a self-contained page (B40)."""
 
 import os
+from importlib.resources import files
 from pathlib import Path
 
 import click
@@ -14,6 +15,8 @@ from musician.processes.whole_file import write_whole
 from musician.reporting.timeline import MOST_HAPPENINGS, Happening, Timeline, happenings
 from musician.reporting.timeline_page import clean_for, page
 
+_STYLE = files("musician") / "web" / "static" / "desk.css"
+"""The dashboard's own: it is there without what serves the dashboard."""
 _MOST_LAST = 10_000_000
 """The limit of ``--last``: the entries are held in memory."""
 
@@ -61,9 +64,11 @@ def _write_page(app: App, target: Path, newest: Timeline) -> None:
     ids = [*(plan.plan_id for plan in plans), *([] if app.plan_id else [None])]
     text = page(
         app.root.path.name,
-        [row for plan_id in ids for row in service.tasks_of(app.shown, plan_id)],
+        [view for plan_id in ids for view in service.everything(app.shown, plan_id)],
         newest,
+        settings=app.settings,
         clean=clean_for(app.root.path, Path.home(), Redactor(os.environ)),
+        style=_STYLE.read_text(encoding="utf-8"),
     )
     write_whole(target, text)
 

@@ -173,5 +173,10 @@ def stored_s(at: str) -> float:
     return datetime.strptime(at, "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC).timestamp()
 
 
+def shown_s(at_s: float) -> str:
+    """Return a time as it would be stored."""
+    return datetime.fromtimestamp(at_s, UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
 def _event_s(event: Event) -> float:
     return datetime.fromisoformat(event.at).timestamp()

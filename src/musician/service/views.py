@@ -200,8 +200,8 @@ def task_view(store: Store, task_id: str) -> TaskView:
         return view_in(tx, load_task(tx, task_id))
 
 
-def everything(store: Store, plan_id: str) -> tuple[TaskView, ...]:
-    """Every task of a plan with its view, from one snapshot."""
+def everything(store: Store, plan_id: str | None) -> tuple[TaskView, ...]:
+    """Every task of a plan, or of none, with its view, from one snapshot."""
     with store.read() as tx:
         return tuple(view_in(tx, row) for row in tx.all(Tasks.tasks_of_plan, plan_id=plan_id))
 

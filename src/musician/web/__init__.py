@@ -10,6 +10,6 @@ server is gone says so instead of showing what once was.
 It is the user's own machine, but other pages in the same browser are not the user: see ``guard``.
 
 Where do we … put the parts together and serve them? ``server``; let somebody in? ``guard``; answer a page? ``pages``;
-take an order? ``orders``; tell pages of news? ``news``; draw? ``drawing``; show a change?
+take an order? ``orders``; tell pages of news? ``news``; draw? ``reporting/drawing``; show a change?
 ``reporting/diff_view``.
 """

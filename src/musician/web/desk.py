@@ -17,11 +17,11 @@ from musician.processes.machine import MACHINE
 from musician.processes.output import headline, one_line, printable
 from musician.project import Project
 from musician.reporting.ahead import say_ahead
+from musician.reporting.drawing import progress_of
 from musician.reporting.overview import Lane, Overview, archived_overview
 from musician.reporting.transcript_lines import TaskLog
 from musician.runtime.archiving import ArchivedProject
 from musician.runtime.overseeing import branch_of, check_database, look
-from musician.web.drawing import progress_of
 from musician.web.guard import form_token
 from musician.web.news import News
 

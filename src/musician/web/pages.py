@@ -15,6 +15,7 @@ from musician.processes.machine import MACHINE
 from musician.protocol.errors import MusicianError
 from musician.protocol.names import NO_PLAN
 from musician.protocol.states import WAITING
+from musician.reporting import drawing
 from musician.reporting.asks import answers_to
 from musician.reporting.comments import Said, places_of, rounds_of, said_beside, since
 from musician.reporting.diff_view import file_view
@@ -31,7 +32,6 @@ from musician.reporting.wording import say_anomaly
 from musician.runtime import overseeing
 from musician.service.similarity import alike_among
 from musician.trees.diffs import FileDiff, files_between, patch_of, text_of_blob
-from musician.web import drawing
 from musician.web.desk import MOST_LOG_LINES, Desk
 from musician.web.news import seen_before
 
