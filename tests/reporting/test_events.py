@@ -481,7 +481,7 @@ def test_every_kind_of_question_has_its_commands_and_each_of_them_exists() -> No
     assert asked <= set(ANSWERS)
     for answers in ANSWERS.values():
         for command, _ in answers:
-            words = shlex.split(command.format(task=T, plan="greeter", more="5usd"))
+            words = shlex.split(command.format(task=T, plan="greeter", more="5usd", file="PLAN.md"))
             if words[0] == "musician":
                 with program.make_context("musician", words[1:]) as context:
                     name, found, rest = program.resolve_command(context, words[1:])

@@ -20,6 +20,7 @@ from musician.plans.plan import load_plan
 from musician.plans.tasks import without_script
 from musician.plans.warnings import warnings_of
 from musician.processes.output import headline
+from musician.protocol.arguments import as_argument
 from musician.protocol.errors import DatabaseUnusable, InvalidPlan, NotInitialised, StillPlayed, TreeNotReady
 from musician.runtime.drafting import agent_at_hand, look_at_project, write_draft
 from musician.runtime.locking import Amendment, amend_plan_file, check_ids, lock_plan_file
@@ -80,9 +81,13 @@ def new(app: App, path: Path, plan_id: str | None, is_untried: bool) -> None:
     document = {"path": str(path), "plan": read.plan_id, **fields(needs), "trials": list(map(_trial, trials))}
     show(app, {**document, "untried": why_untried}, *_found(path, needs))
     if why_untried:
-        show_text(app, f"The tests were not tried: {why_untried}", f"then: musician plan check --try {path}")
+        show_text(
+            app,
+            f"The tests were not tried: {why_untried}",
+            f"then: musician plan check --try {as_argument(str(path))}",
+        )
     _print_trials(app, trials)
-    show_text(app, f"next: write its tasks, then musician plan check {path}")
+    show_text(app, f"next: write its tasks, then musician plan check {as_argument(str(path))}")
 
 
 @command("check", parent=plan)
@@ -144,7 +149,7 @@ def lock(app: App, path: Path) -> None:
     """
     locked = lock_plan_file(app.root, app.store, path, app.settings)
     document = {"plan": locked.plan_id, "sha256": locked.sha256, **_contents(locked)}
-    show(app, document, f"{locked.plan_id} is locked; play it with: musician run {path}")
+    show(app, document, f"{locked.plan_id} is locked; play it with: musician run {as_argument(str(path))}")
 
 
 @command("amend", parent=plan)

@@ -2,11 +2,13 @@
 
 import os
 import shlex
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 import anyio
 import click
+from click.core import ParameterSource
 
 from musician.cli.clean import stays
 from musician.cli.context import App
@@ -17,6 +19,7 @@ from musician.cli.run_time import local_minute
 from musician.cli.run_view import View
 from musician.plans.model import Answers, Review
 from musician.processes.of_session import without_session
+from musician.protocol.arguments import as_argument
 from musician.protocol.errors import MusicianError
 from musician.reporting.standing import Standing
 from musician.runtime.beginnings import notes_at_the_start
@@ -30,6 +33,7 @@ from musician.trees.base import Move
 EXIT_CODES = {Ending.COMPLETE: 0, Ending.NEEDS_HUMAN: FAILED, Ending.INTERRUPTED: INTERRUPTED}
 LEAST_JOBS = 2
 MOST_JOBS = 64
+_TYPED = ParameterSource.COMMANDLINE
 
 
 @command("run")
@@ -96,7 +100,7 @@ def run(
     locked = lock_plan_file(app.root, app.store, plan, app.settings)
     if jobs is None:
         jobs = min(MOST_JOBS, max(LEAST_JOBS, os.cpu_count() or 1))
-    again = shlex.join(("musician", "run", str(plan)))
+    again = " ".join(("musician run", as_argument(str(plan)), *_given_options()))
     view = View(app, locked, jobs=jobs, again=again, summary=summary, has_events=has_events)
     settings = settings_of_plan(app.store, locked.plan_id, app.settings)
     is_kept = keep or settings.trees.keep
@@ -144,3 +148,12 @@ def run(
         anyio.run(notifier.tell_end, end.headline)
     is_left = outcome.moved is not None and outcome.moved.move is Move.FAILED
     click.get_current_context().exit(FAILED if is_left else EXIT_CODES[outcome.ending])
+
+
+def _given_options() -> Iterator[str]:
+    """Yield the options that this run was given, to be given again."""
+    context = click.get_current_context()
+    for each in context.command.params:
+        value = context.params.get(each.name or "")
+        if isinstance(each, click.Option) and context.get_parameter_source(each.name or "") is _TYPED:
+            yield each.opts[-1] if each.is_flag else shlex.join((each.opts[-1], str(value)))

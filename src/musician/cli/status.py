@@ -2,7 +2,7 @@
 
 import math
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -13,6 +13,7 @@ from musician.cli.options import command, complete_task, parse_row, plan_option
 from musician.cli.render import fields, lines, pairs, show, table
 from musician.processes.machine import MACHINE
 from musician.processes.output import one_line
+from musician.protocol.arguments import as_argument
 from musician.protocol.rules.ceilings import Reached, Scope, measures_of, reached
 from musician.protocol.rules.liveness import Owner, heartbeat_status, owner_standing
 from musician.protocol.states import ACTIVE, State
@@ -120,7 +121,7 @@ def _print_all(app: App, *, everything: bool) -> None:
         show(app, document)
         return
     lines(f"database: {app.shown.name}")
-    lines(f"conductor: {_conductor(app, conductor)}")
+    lines(f"conductor: {_conductor(app, conductor, plans)}")
     if not tasks:
         lines("no tasks yet: lock a plan (musician plan lock PLAN.md) or add a task (musician task add)")
         return
@@ -176,7 +177,7 @@ def _anomaly(found: "Anomaly") -> str:
     return say_anomaly(found)
 
 
-def _conductor(app: App, row: TaskRow | None) -> str:
+def _conductor(app: App, row: TaskRow | None, plans: Sequence[PlanRow]) -> str:
     match None if row is None else row.state:
         case None:
             return "none so far"
@@ -184,7 +185,9 @@ def _conductor(app: App, row: TaskRow | None) -> str:
             return f"at work, heartbeat {_life(app, row)}"
         case State.COMPLETE:
             return "its plan is complete"
-    return "none at work; `musician run PLAN.md` goes on"
+    unfinished = [plan.path for plan in plans if plan.finished_at is None]
+    file = as_argument(unfinished[0]) if len(unfinished) == 1 else "PLAN"
+    return f"none at work; `musician run {file}` goes on"
 
 
 def _print_one(app: App, task_id: str) -> None:

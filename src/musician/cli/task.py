@@ -9,6 +9,7 @@ from musician.cli.context import App
 from musician.cli.options import command, task_argument, text_argument
 from musician.cli.plan import show_amendment
 from musician.cli.render import fields, show
+from musician.protocol.arguments import as_argument
 from musician.protocol.names import NO_PLAN
 from musician.protocol.states import State
 from musician.reporting.asks import still_asked
@@ -122,4 +123,6 @@ def _taken_up(app: App, task_id: str) -> str:
         )
     if is_conducted(app.root, app.store, app.settings):
         return f"The run that is at work takes it up, if it plays the plan {row.plan_id}."
-    return "No run is at work: `musician run PLAN.md` takes it up."
+    plan = service.plan_row(app.store, row.plan_id)
+    file = "PLAN" if plan is None else as_argument(plan.path)
+    return f"No run is at work: `musician run {file}` takes it up."

@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 from musician import service
 from musician.processes.output import headline, one_line
+from musician.protocol.arguments import as_argument
 from musician.protocol.rules.ceilings import example_of
 from musician.protocol.values import dataclass
 from musician.store.port import Store
@@ -100,7 +101,7 @@ ANSWERS: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
         ),
         "withdrawn": (
             ("musician handoff {task}", "put it back"),
-            ("musician plan amend PLAN.md", "once it is out of the plan"),
+            ("musician plan amend {file}", "once it is out of the plan"),
         ),
         "doubtful": (
             ("musician doctor", "check this machine's clock"),
@@ -119,7 +120,7 @@ ANSWERS: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
         ),
         "provider": (
             (
-                "musician run PLAN.md",
+                "musician run {file}",
                 "once you have logged in again, paid, or named another model: it goes on, every task of that agent",
             ),
             ('musician send {task} "go on"', "the same, to a run that is at work"),
@@ -130,7 +131,7 @@ ANSWERS: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
                 "let it use so much more, and its plan and this day",
             ),
             (
-                "musician plan amend PLAN.md",
+                "musician plan amend {file}",
                 "once the ceiling is raised in .musician/config.toml; then run again",
             ),
         ),
@@ -158,9 +159,9 @@ def shown(ask: HumanRow) -> str:
 
 def answers_to(ask: HumanRow, *, plan_id: str) -> tuple[Answer, ...]:
     """Return the commands that answer ``ask``, the recommended one first. An unknown kind is answered by a message."""
-    more = example_of(ask.subject_id)
+    more, file = example_of(ask.subject_id), as_argument(ask.plan_path or "PLAN")
     return tuple(
-        Answer(command=command.format(task=ask.task_id, plan=plan_id, more=more), effect=effect)
+        Answer(command=command.format(task=ask.task_id, plan=plan_id, more=more, file=file), effect=effect)
         for command, effect in ANSWERS.get(ask.kind, _OTHERWISE)
     )
 

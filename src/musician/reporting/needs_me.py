@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from musician import service
 from musician.processes.output import one_line
+from musician.protocol.arguments import as_argument
 from musician.protocol.names import CONDUCTOR, NO_PLAN
 from musician.protocol.states import ACTIVE, State
 from musician.protocol.values import dataclass
@@ -157,5 +158,5 @@ def _plan_need(plan: PlanRow, left: tuple[str, ...], at: str) -> Need:
         reason=f"{WHY[NO_RUN]} {one_line(plan.plan_id, len(plan.plan_id))}, and nothing of it goes on by itself",
         text="",
         blocks=left,
-        answers=(Answer(command=f"musician run {plan.path}", effect="go on with it"),),
+        answers=(Answer(command=f"musician run {as_argument(plan.path)}", effect="go on with it"),),
     )

@@ -7,6 +7,7 @@ goes by the file.
 
 from musician import service
 from musician.config import parse_settings
+from musician.protocol.arguments import as_argument
 from musician.protocol.errors import WrongSettings
 from musician.protocol.settings import Settings
 from musician.store.port import Store
@@ -37,7 +38,9 @@ def since_the_file_was_locked(root: Root, store: Store, plan_id: str) -> tuple[s
     if locked is None or locked == settings_file_text(root):
         return ()
     changed = f"{root.config.name} has changed since {plan_id} was locked, and the change is not in force"
-    return (f"{changed}; if it is meant: musician plan amend",)
+    row = service.plan_row(store, plan_id)
+    file = "PLAN" if row is None else as_argument(row.path)
+    return (f"{changed}; if it is meant: musician plan amend {file}",)
 
 
 def _read(text: str | None, now: Settings) -> Settings:

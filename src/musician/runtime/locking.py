@@ -97,7 +97,9 @@ def lock_plan_file(root: Root, store: Store, path: Path, settings: Settings, wor
     else:
         branch, commit = locked.base_branch, locked.base_commit
         if locked.sha256 != plan.sha256:
-            raise PlanChanged(plan_id=plan.plan_id, difference=_difference(store, locked, plan, task_files))
+            raise PlanChanged(
+                plan_id=plan.plan_id, path=str(path), difference=_difference(store, locked, plan, task_files)
+            )
     _write(root, task_files)
     if locked is None:
         trust_what_is_there(root)

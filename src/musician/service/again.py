@@ -7,6 +7,7 @@ under a ref before it plays anything. What is done and approved is done; only it
 
 from enum import StrEnum
 
+from musician.protocol.arguments import as_argument
 from musician.protocol.claim import Claim
 from musician.protocol.errors import DependentsWait, NothingAgain, StillPlayed
 from musician.protocol.journal import Entry, EntryKind
@@ -163,10 +164,12 @@ def _check_free(tx: Tx, row: TaskRow, *, from_start: bool) -> None:
     if row.session_id is not None and row.state in ACTIVE:
         raise StillPlayed(task_id=task_id, session_id=row.session_id)
     if row.is_withdrawn:
+        plan = tx.one(Plans.plan, plan_id=row.plan_id or "")
+        file = "PLAN" if plan is None else as_argument(plan.path)
         raise NothingAgain(
             task_id=task_id,
             reason="it was withdrawn from its plan",
-            remedy="put it into the plan again, and `musician plan amend PLAN.md`",
+            remedy=f"put it into the plan again, and `musician plan amend {file}`",
         )
     is_asked = any(ask.resolved_at is None for ask in tx.all(Plans.needs_human_of_task, task_id=task_id))
     if row.state is State.WATCHING and not is_asked:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from musician.protocol.arguments import as_argument
 from musician.protocol.errors import PlanStands, StillPlayed, UnknownPlan
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import ACTIVE
@@ -37,7 +38,8 @@ def archive_plan(
             raise PlanStands(
                 plan_id=plan_id,
                 reason=f"is not complete: {', '.join(left) or 'its run has not come to its end'}",
-                remedy=f"play it to its end with `musician run`, or `musician plan archive {plan_id} --abandon REASON`",
+                remedy=f"play it to its end with `musician run {as_argument(row.path)}`, or"
+                f" `musician plan archive {plan_id} --abandon REASON`",
             )
         for task in tasks:
             if task.session_id is not None and task.state in ACTIVE:

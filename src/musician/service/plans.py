@@ -38,7 +38,7 @@ def lock_plan(
         locked = tx.one(Plans.plan, plan_id=plan.plan_id)
         if locked is not None:
             if locked.sha256 != plan.sha256:
-                raise PlanChanged(plan_id=plan.plan_id, difference=locked.text)
+                raise PlanChanged(plan_id=plan.plan_id, path=plan.path, difference=locked.text)
             return False
         tx.run(
             Plans.lock_plan,

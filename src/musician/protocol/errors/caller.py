@@ -1,5 +1,6 @@
 """Errors of a call that was wrong: nothing was touched."""
 
+from musician.protocol.arguments import as_argument
 from musician.protocol.errors.families import CallerError
 
 
@@ -95,13 +96,13 @@ class InvalidPlan(CallerError):
 
 
 class PlanChanged(CallerError):
-    """The plan differs from the one that was locked (DESIGN 7)."""
+    """The plan differs from the one that was locked (DESIGN 7). ``path`` is its file."""
 
-    def __init__(self, *, plan_id: str, difference: str) -> None:
-        self.plan_id, self.difference = plan_id, difference
+    def __init__(self, *, plan_id: str, path: str, difference: str) -> None:
+        self.plan_id, self.path, self.difference = plan_id, path, difference
         super().__init__(
             f"plan {plan_id!r} was changed after it was locked",
-            remedy="take the change up with `musician plan amend`",
+            remedy=f"take the change up with `musician plan amend {as_argument(path)}`",
         )
 
 

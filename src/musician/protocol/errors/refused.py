@@ -32,7 +32,7 @@ _DONE: Final = MappingProxyType(
 _INSTEAD: Final = MappingProxyType(
     {
         None: "`musician status` lists the tasks",
-        "watching": "nobody has begun it: `musician run PLAN.md` or `musician work {task}` plays it",
+        "watching": "nobody has begun it: a run of its plan or `musician work {task}` plays it",
         "working": "wait until its session submits or reports something, or end it with `musician handoff {task}`",
         "needs_review": "look at it with `musician review show {task}`, then approve, reject or fix it",
         "review_approved": "its session goes on by itself; `musician handoff {task}` ends it",

@@ -121,7 +121,7 @@ async def conduct(
         row = await run_sync(service.plan_row, store, plan.plan_id)
         assert row is not None, "a plan is locked before it is conducted"  # noqa: S101
         if row.sha256 != plan.sha256:  # amended after it was read and before we had the lock
-            raise PlanChanged(plan_id=row.plan_id, difference="")
+            raise PlanChanged(plan_id=row.plan_id, path=row.path, difference="")
         claim = partial(service.start_conducting, store, session_id, other_is_alive=False, settings=settings)
         conducting = await run_sync(claim)
         run = _Run(
@@ -289,7 +289,7 @@ class _Run:
             return
         plan = await run_sync(locked_plan, self._root, row.path, row.text, row.sha256)
         if plan.sha256 != row.sha256:  # an instruction file was changed once more since
-            raise PlanChanged(plan_id=row.plan_id, difference="")
+            raise PlanChanged(plan_id=row.plan_id, path=row.path, difference="")
         kept = await run_sync(settings_of_plan, self._store, row.plan_id, self._settings)
         trees = await run_sync(self._world.plan_trees, self._root, plan, row.base_commit)
         self._plan, self._row, self._settings, self._trees = plan, row, kept, trees

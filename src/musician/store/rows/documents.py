@@ -66,6 +66,8 @@ class CommentRow(NamedTuple):
 
 
 class HumanRow(NamedTuple):
+    """``plan_path`` is the file of the task's plan, None if it belongs to none."""
+
     id: int
     task_id: str
     kind: str
@@ -74,6 +76,7 @@ class HumanRow(NamedTuple):
     at: str
     resolved_at: str | None
     resolution: str | None
+    plan_path: str | None = None
 
 
 class PlanRow(NamedTuple):

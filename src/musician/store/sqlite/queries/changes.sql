@@ -40,7 +40,9 @@ SELECT c.seq, c.source, u.* FROM changes c JOIN usage u ON u.id = c.id
 WHERE c.seq > :seq AND c.seq <= :until AND c.source = 'usage';
 
 -- name: changed_asks
-SELECT c.seq, c.source, n.* FROM changes c JOIN needs_human n ON n.id = c.id
+SELECT c.seq, c.source, n.*,
+    (SELECT path FROM plans JOIN orchestration_tasks t USING (plan_id) WHERE t.task_id = n.task_id) AS plan_path
+FROM changes c JOIN needs_human n ON n.id = c.id
 WHERE c.seq > :seq AND c.seq <= :until AND c.source IN ('asked', 'settled');
 
 -- name: order_the_rest

@@ -104,10 +104,12 @@ WHERE kind = 'budget' AND resolved_at IS NULL
 
 -- name: needs_human
 -- What waits for a person, of all tasks.
-SELECT * FROM needs_human WHERE resolved_at IS NULL ORDER BY id;
+SELECT n.*, (SELECT path FROM plans JOIN orchestration_tasks t USING (plan_id) WHERE t.task_id = n.task_id) AS plan_path
+FROM needs_human n WHERE resolved_at IS NULL ORDER BY id;
 
 -- name: needs_human_of_task
-SELECT * FROM needs_human WHERE task_id = :task_id ORDER BY id;
+SELECT n.*, (SELECT path FROM plans JOIN orchestration_tasks t USING (plan_id) WHERE t.task_id = n.task_id) AS plan_path
+FROM needs_human n WHERE task_id = :task_id ORDER BY id;
 
 -- name: resolve_answered
 -- What a word or a verdict answers. A ceiling is not: nothing is granted by it, and the question would come again.
