@@ -14,9 +14,12 @@ from musician import service
 from musician.project import Project
 from musician.protocol.claim import Claim
 from musician.protocol.settings import Settings
+from musician.protocol.spending import Usage
 from musician.protocol.values import replace
 from musician.reporting.asks import ANSWERS
 from musician.reporting.drawing import context_of, life_of
+from musician.reporting.spending import say_cost
+from musician.store.rows.sessions import CostRow
 from musician.trees.branches import branch_of, integration_branch
 from musician.web.desk import Desk, clock
 from musician.web.pages import MOST_NEEDS
@@ -436,3 +439,43 @@ def test_the_pictures_of_a_task_have_one_time_from_left_to_right(claimed: Path, 
     assert times[0] == times[1]
     assert times[0][-1] == "2099-01-01 00:00"
     assert pictures[1].count("<circle") == 2
+
+
+def test_the_plan_shows_its_phases_whom_a_task_waits_for_and_what_was_used(
+    ready: Path, desk: TestClient, call: Call
+) -> None:
+    """DASHBOARD: nothing is said of a cost where none is known, and nobody is waited for who is done."""
+
+    def cells() -> list[list[str]]:
+        rows = re.findall(r"<tr data-item>(.*?)</tr>", desk.get("/").text, re.S)
+        return [
+            [re.sub(r"<[^>]*>|\s+", " ", cell).strip() for cell in re.findall(r"<td>(.*?)</td>", row, re.S)]
+            for row in rows
+        ]
+
+    text = desk.get("/").text
+    assert "Phase 1: Foundations</th>" in text
+    assert (">Used</th>" in text, [len(row) for row in cells()]) == (False, [5, 5])
+
+    plan = ready / "PLAN.md"
+    title = "### task-02: Add the farewell\n"
+    plan.write_text(plan.read_text().replace(title, f"{title}```yaml task\nafter: [task-01]\n```\n"))
+    assert call("plan", "amend", "PLAN.md").code == 0
+    call("claim", "1", "--session", "s1")
+    with closing(Project(str(ready))) as project:
+        claim = service.only_claim(project.store, "s1")
+        used = Usage(model="opus", input_tokens=1000, output_tokens=100, cost_usd=0.5)
+        service.record_usage(project.store, claim, "step 1", used)
+    first, second = cells()
+    assert (first[4], second[1], second[4]) == ("$0.50", "after task-01", "")
+    assert "$0.50 used, 0 of 2 done" in desk.get("/").text
+
+
+def test_what_tasks_have_cost_is_a_word() -> None:
+    rows = [
+        CostRow("task-01", 0.5, 1100, has_unpriced=False),
+        CostRow("task-02", None, 2000, has_unpriced=True),
+        CostRow("task-03", 1.25, 10, has_unpriced=True),
+    ]
+    said = [say_cost(each) for each in ([], rows[:1], rows[1:2], rows[2:], rows)]
+    assert said == ["", "$0.50", "2k tokens", "$1.25+", "$1.75+"]

@@ -6,8 +6,9 @@ known to be gone. What nobody can tell is a lane of its own.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from enum import StrEnum
+from types import MappingProxyType
 
 from musician import service
 from musician.protocol.rules.liveness import Owner
@@ -19,6 +20,7 @@ from musician.reporting.standing import Standing
 from musician.service import Glance, TaskView
 from musician.store.port import Store
 from musician.store.rows import PlanRow, TaskRow
+from musician.store.rows.sessions import CostRow
 
 OwnerOf = Callable[[TaskView], Owner | None]
 """Tells how it is with the owner of a task's claim; None if it has none."""
@@ -49,6 +51,9 @@ class TaskLine:
     limited_until: str
     ahead: tuple[Met, ...] = ()
     """The conflicts that it will have when it is merged, and whom it waits for so that it has none."""
+    after: tuple[str, ...] = ()
+    """The tasks that are not finished, and that the plan says it is to be played after."""
+    cost: CostRow | None = None
 
 
 MOST_LINES = 60
@@ -62,6 +67,7 @@ class PhaseLines:
     """The tasks of a phase, in the plan's order: those ``shown``, and those ``folded`` until they are asked for."""
 
     number: int | None
+    title: str
     name: str
     """By which it is asked for whole; no other phase has it."""
     shown: tuple[TaskLine, ...]
@@ -82,6 +88,13 @@ class PlanLines:
 
     plan: PlanRow | None
     tasks: tuple[TaskLine, ...]
+    titles: Mapping[int, str] = MappingProxyType({})
+    """Of its phases, by their numbers."""
+
+    @property
+    def costs(self) -> tuple[CostRow, ...]:
+        """What its tasks have used, a row for each that has used anything."""
+        return tuple(each.cost for each in self.tasks if each.cost is not None)
 
     def count(self, *lanes: Lane) -> int:
         return sum(each.lane in lanes for each in self.tasks)
@@ -104,6 +117,7 @@ class PlanLines:
             shown[is_opened or each.row.task_id in at_hand].append(each)
         return PhaseLines(
             number=number,
+            title="" if number is None else self.titles.get(number, ""),
             name=name,
             shown=tuple(shown[True]),
             folded=tuple(shown[False]),
@@ -167,16 +181,29 @@ def _overview(
     is_conducted: bool = False,
     needs: tuple[Need, ...] = (),
 ) -> Overview:
-    lines = [
-        PlanLines(plan=plan, tasks=tuple(map(line, seen.rows[None if plan is None else plan.plan_id])))
-        for plan in (*seen.plans, None)
-    ]
+    lines = [_plan_lines(seen, plan, line) for plan in (*seen.plans, None)]
     return Overview(
         seq=seen.seq,
         at=seen.at,
         is_conducted=is_conducted,
         needs=needs,
         plans=tuple(each for each in lines if each.plan is not None or each.tasks),
+    )
+
+
+def _plan_lines(seen: Glance, plan: PlanRow | None, line: Callable[[TaskRow], TaskLine]) -> PlanLines:
+    if plan is None:
+        return PlanLines(plan=None, tasks=tuple(map(line, seen.rows[None])))
+    after, costs = seen.waits[plan.plan_id].named, seen.costs
+
+    def whole(row: TaskRow) -> TaskLine:
+        found, task_id = line(row), row.task_id
+        if task_id not in after and task_id not in costs:
+            return found
+        return replace(found, after=after.get(task_id, ()), cost=costs.get(task_id))
+
+    return PlanLines(
+        plan=plan, tasks=tuple(map(whole, seen.rows[plan.plan_id])), titles=seen.titles[plan.plan_id]
     )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from musician.protocol.spending import Spending, Used, spending_of
 from musician.protocol.values import as_dict
+from musician.store.rows.sessions import CostRow
 
 _CENT_USD = 0.01
 
@@ -39,6 +40,16 @@ def say_spending(spending: Spending) -> str:
     tokens = f"{about}{_short(spending.tokens_in)} tokens in{f' ({cached} % cached)' if cached else ''}"
     models = f" ({', '.join(spending.models)})" if spending.models else ""
     return f"{tokens}, {_short(spending.tokens_out)} out, {_price(spending)}{models}"
+
+
+def say_cost(rows: Iterable[CostRow]) -> str:
+    """Return what tasks have cost, in a word: ``$5.12``, ``$5.12+`` if not all of it has a price, or their tokens."""
+    found = tuple(rows)
+    priced = [each.cost_usd for each in found if each.cost_usd is not None]
+    if not priced:
+        return f"{_short(sum(each.tokens for each in found))} tokens" if found else ""
+    has_more = any(each.has_unpriced for each in found)
+    return f"${sum(priced):.2f}{'+' if has_more else ''}"
 
 
 def _price(spending: Spending) -> str:

@@ -15,8 +15,10 @@ from musician.store.port import Store, Tx
 from musician.store.queries.changes import Changes
 from musician.store.queries.history import History
 from musician.store.queries.plans import Plans, WaitRow
+from musician.store.queries.sessions import Sessions
 from musician.store.queries.tasks import Tasks
 from musician.store.rows import PlanRow, TaskRow
+from musician.store.rows.sessions import CostRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +31,16 @@ class Waits:
         """Return the tasks that wait for this one, or for one that does, in the plan's order."""
         later = (each.task_id for each in self.rows if _is_before(row.phase, each.phase))
         return self.after(row.task_id, *later)
+
+    @property
+    def named(self) -> Mapping[str, tuple[str, ...]]:
+        """The open tasks that the plan says another is to be played after, of each of which that is so."""
+        open_ids = {each.task_id for each in self.rows}
+        found: dict[str, tuple[str, ...]] = {}
+        for each in self.rows:
+            if each.after in open_ids:
+                found[each.task_id] = (*found.get(each.task_id, ()), each.after)
+        return found
 
     def after(self, task_id: str, *more_ids: str) -> tuple[str, ...]:
         """Return those that the plan says are to be played after it, or after others, and those after them."""
@@ -59,7 +71,11 @@ class Glance:
     foreseen: Mapping[str, Foreseen]
     """What is foretold of the unfinished tasks of these plans."""
     waits: Mapping[str | None, Waits]
-    """Of the plans of these tasks."""
+    """Of these plans, and of those of these tasks."""
+    titles: Mapping[str, Mapping[int, str]]
+    """Of the phases of these plans, by their numbers."""
+    costs: Mapping[str, CostRow]
+    """What tasks of these plans have used; of one that has used nothing there is none."""
 
 
 def glance_at(store: Store) -> Glance:
@@ -77,7 +93,20 @@ def glance_at(store: Store) -> Glance:
             },
             views=views,
             waits={
-                plan_id: waits_in(tx, plan_id) for plan_id in {view.row.plan_id for view in views.values()}
+                plan_id: waits_in(tx, plan_id)
+                for plan_id in {
+                    *(plan.plan_id for plan in plans),
+                    *(view.row.plan_id for view in views.values()),
+                }
+            },
+            titles={
+                plan.plan_id: {row.number: row.title for row in tx.all(Plans.phases, plan_id=plan.plan_id)}
+                for plan in plans
+            },
+            costs={
+                row.task_id: row
+                for plan in plans
+                for row in tx.all(Sessions.costs_of_plan, plan_id=plan.plan_id)
             },
             foreseen={
                 task_id: now for plan in plans for task_id, now in foreseen_in(tx, plan.plan_id).items()

@@ -19,6 +19,7 @@ from musician.project import Project
 from musician.reporting.ahead import say_ahead
 from musician.reporting.drawing import progress_of
 from musician.reporting.overview import Lane, Overview, archived_overview
+from musician.reporting.spending import say_cost
 from musician.reporting.transcript_lines import TaskLog
 from musician.runtime.archiving import ArchivedProject
 from musician.runtime.overseeing import branch_of, check_database, look
@@ -143,6 +144,7 @@ def _templates() -> Environment:
     made.filters["printable"] = lambda text: printable(text or "")
     made.filters["clock"] = clock
     made.filters["ahead"] = lambda met: one_line(say_ahead(met), _MOST_LINE_CHARS)
+    made.filters["cost"] = say_cost
     made.filters["progress"] = progress_of
     made.globals["Lane"] = Lane
     made.globals["version"] = __version__

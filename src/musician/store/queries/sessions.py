@@ -1,7 +1,7 @@
 """Sessions (one row per claim) and their processes."""
 
 from musician.store.query import Command, Query
-from musician.store.rows.sessions import ConversationRow, MeansRow, ProcessRow, SessionRow, UsageRow
+from musician.store.rows.sessions import ConversationRow, CostRow, MeansRow, ProcessRow, SessionRow, UsageRow
 
 _USAGE = (
     "task_id claim_epoch session_id item model input_tokens cache_read_tokens cache_write_tokens output_tokens cost_usd"
@@ -28,6 +28,7 @@ class Sessions:
     forget_archived_means = Command("plan_id")
     means_of_today = Query(MeansRow)
     usage_of_plan = Query(UsageRow, "plan_id")
+    costs_of_plan = Query(CostRow, "plan_id")
     usage_of_task = Query(UsageRow, "task_id")
     keep_conversation = Command("task_id claim_epoch token")
     conversation = Query(ConversationRow, "task_id claim_epoch")

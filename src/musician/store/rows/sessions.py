@@ -67,6 +67,15 @@ class UsageRow(NamedTuple):
     at: str
 
 
+class CostRow(NamedTuple):
+    """What a task has used; ``cost_usd`` is None where nothing of it has a price, too little if ``has_unpriced``."""
+
+    task_id: str
+    cost_usd: float | None
+    tokens: int
+    has_unpriced: bool
+
+
 class MeansRow(NamedTuple):
     """What a task, or a day, has used, or was granted."""
 

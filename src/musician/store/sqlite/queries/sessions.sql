@@ -88,6 +88,13 @@ FROM means WHERE at >= date('now') GROUP BY is_granted;
 -- name: usage_of_plan
 SELECT u.* FROM orchestration_tasks t JOIN usage u ON u.task_id = t.task_id WHERE t.plan_id = :plan_id ORDER BY u.id;
 
+-- name: costs_of_plan
+-- A row for each task that has used anything.
+SELECT u.task_id, sum(u.cost_usd) AS cost_usd,
+       sum(u.input_tokens + u.cache_read_tokens + u.cache_write_tokens + u.output_tokens) AS tokens,
+       max(u.cost_usd IS NULL) AS has_unpriced
+FROM orchestration_tasks t JOIN usage u ON u.task_id = t.task_id WHERE t.plan_id = :plan_id GROUP BY u.task_id;
+
 -- name: usage_of_task
 SELECT * FROM usage WHERE task_id = :task_id ORDER BY id;
 
