@@ -17,7 +17,7 @@ from musician.protocol.errors import DatabaseUnusable
 from musician.protocol.settings import Settings
 from musician.store.sqlite.comparing import differences, objects
 from musician.store.sqlite.guards import guard_statements
-from musician.store.sqlite.migrating import migrations
+from musician.store.sqlite.named import load_schema
 from musician.store.sqlite.store import SqliteStore
 from musician.store.sqlite.versions import GUARDS, LEAST_VERSION, SCHEMA_VERSION
 from musician.testing.waiting import HANG_S
@@ -104,11 +104,6 @@ def test_the_program_before_can_still_use_what_a_newer_one_took_up(
     assert stated == SCHEMA_VERSION
 
 
-def test_every_version_has_its_migration_and_says_what_it_is_for() -> None:
-    assert list(migrations()) == list(range(2, SCHEMA_VERSION + 1))
-    assert all(sql.startswith("-- Version ") for sql in migrations().values())
-
-
 def test_the_fingerprint_is_that_of_the_guards() -> None:
     """Who changes a guard writes the new one into ``versions.GUARDS``; databases then get the new guards."""
     guards = "\0".join(guard_statements()).encode()
@@ -151,8 +146,9 @@ def test_half_a_migration_is_none(
     old: Path, as_it_was: apsw.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = objects(as_it_was)
-    broken = {SCHEMA_VERSION: f"{migrations()[SCHEMA_VERSION]};\nCREATE TABLE settings (twice)"}
-    monkeypatch.setattr("musician.store.sqlite.migrating.migrations", lambda: broken)
+    more = load_schema().replace("number      INTEGER NOT NULL,\n", "number      INTEGER NOT NULL, later,\n")
+    broken = f"{more};\nCREATE INDEX sessions_later ON sessions (later)"  # of a column that is not there
+    monkeypatch.setattr("musician.store.sqlite.migrating.load_schema", lambda: broken)
     with pytest.raises(DatabaseUnusable):
         SqliteStore.open(old)
     assert objects(as_it_was) == before

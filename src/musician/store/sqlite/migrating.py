@@ -1,23 +1,23 @@
 """Making a database, and making an older one this program's (D40).
 
-Theory. A schema is what ``schema.sql`` says and the guards that ``guards`` derives; each file of ``migrations/`` makes
-one version out of the one before. An older database is taken up by the first newer program that opens it: in one
-transaction, behind the gate, every trigger is dropped, the missing files are run, and the guards are made anew. Whoever
-comes second finds it done. A migrated schema is, object by object, a fresh one.
+Theory. A schema is what ``schema.sql`` says and the guards that ``guards`` derives. Versions only add, so that programs
+of the one before can go on: existing tables keep their columns, and new facts get tables of their own. So an older
+database lacks some objects of ``schema.sql``, and what it lacks is derived, not written down a second time. It is taken
+up by the first newer program that opens it: in one transaction, behind the gate, every trigger is dropped, the missing
+objects are made, and the guards are made anew. Whoever comes second finds it done. A migrated schema is, object by
+object, a fresh one; the test that says so fails for a change that is more than an addition.
 
 Loaded only where there is something to make: a hook that opens a current database pays nothing for it.
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import cache
-from pathlib import Path
+from contextlib import closing, contextmanager
 
 import apsw
 
 from musician.protocol.settings import Heartbeat
 from musician.store.sqlite.guards import guard_statements
-from musician.store.sqlite.named import fill, load_queries, load_schema
+from musician.store.sqlite.named import load_queries, load_schema
 from musician.store.sqlite.versions import (
     APPLICATION_ID,
     GUARDS,
@@ -25,8 +25,6 @@ from musician.store.sqlite.versions import (
     SCHEMA_VERSION,
     standing_of,
 )
-
-_MIGRATIONS = Path(__file__).parent / "migrations"
 
 
 def create_schema(connection: apsw.Connection) -> None:
@@ -46,9 +44,7 @@ def take_up(connection: apsw.Connection) -> None:
         if standing.is_newer or standing.is_current:  # somebody else just did
             return
         drop_triggers(connection)
-        for version, sql in migrations().items():
-            if version > standing.version:
-                connection.execute(sql)
+        _add_what_is_missing(connection)
         connection.execute(load_queries()["order_the_rest"])
         make_guards(connection)
 
@@ -70,11 +66,15 @@ def make_guards(connection: apsw.Connection) -> None:
     connection.pragma("user_version", LEAST_VERSION)
 
 
-@cache
-def migrations() -> dict[int, str]:
-    """By the version that each makes, in order."""
-    files = sorted(_MIGRATIONS.glob("[0-9]*.sql"))
-    return {int(file.name.partition("_")[0]): fill(file.read_text(encoding="utf-8")) for file in files}
+def _add_what_is_missing(connection: apsw.Connection) -> None:
+    """Tables, indexes and views of a fresh database, in the order in which they are made there."""
+    listed = "SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid"
+    there = {name for name, _ in connection.execute(listed)}
+    with closing(apsw.Connection(":memory:")) as fresh:
+        fresh.execute(load_schema())
+        for name, sql in fresh.execute(listed):
+            if name not in there:
+                connection.execute(str(sql))
 
 
 def drop_triggers(connection: apsw.Connection) -> None:

@@ -23,7 +23,7 @@ APPLICATION_ID = 0x4D757369
 """Written into the file's header ("Musi"), so that a foreign database is recognised."""
 
 SCHEMA_VERSION = 2
-"""The number of the newest file in ``migrations/``."""
+"""One more whenever a release adds to ``schema.sql``."""
 
 LEAST_VERSION = 1
 """The oldest version whose programs can use what this one writes."""
