@@ -29,20 +29,24 @@ types: $(DEV)
 contracts: $(DEV)
 	$(BIN)/lint-imports
 
+# Half of what a test does is to wait for a program: two workers a core.
+WORKERS ?= $(shell expr 2 '*' $$(nproc))
+PYTEST   = $(BIN)/pytest -n $(WORKERS) --dist worksteal
+
 # Of the protocol every line is held by its own tests. To measure the rest costs a third of the time: see `whole`.
 quick: $(DEV)
 	$(BIN)/coverage erase
-	$(BIN)/pytest -n 2 --dist worksteal --cov --cov-report= tests/protocol
+	$(PYTEST) --cov --cov-report= tests/protocol
 	$(BIN)/coverage report --include='*/musician/protocol/*' --fail-under=100
-	$(BIN)/pytest -n 2 --dist worksteal -m 'not deep' --ignore=tests/protocol tests
+	$(PYTEST) -m 'not deep and not nightly' --ignore=tests/protocol tests
 
 # The long stories: what CI runs besides `test`.
 deep: $(DEV)
-	$(BIN)/pytest -n 2 --dist worksteal -m deep tests
+	$(PYTEST) -m 'deep and not nightly' tests
 
 whole: $(DEV)
 	$(BIN)/coverage erase
-	$(BIN)/pytest -n 2 --dist worksteal --hypothesis-profile=deep --cov --cov-report= tests
+	$(PYTEST) --hypothesis-profile=deep --cov --cov-report= tests
 	$(BIN)/coverage report --include='*/musician/protocol/*' --fail-under=100
 	$(BIN)/coverage report --omit='*/musician/protocol/*' --fail-under=90
 

@@ -123,6 +123,31 @@ def read_tests(folder: Path) -> Tests:
     return found
 
 
+def read_nightly(folder: Path) -> Tests:
+    """Those that CI never plays: a whole function, class or file is marked (``nightly.py`` keeps some cases)."""
+    found: dict[str, frozenset[str]] = {}
+    for path in folder.rglob("test_*.py"):
+        text = path.read_text(encoding="utf-8")
+        if "nightly" in text:
+            found[path.relative_to(folder).as_posix()] = frozenset(_nightly_of(ast.parse(text).body))
+    return found
+
+
+def _nightly_of(body: Iterable[ast.stmt]) -> Iterator[str]:
+    body = list(body)
+    everything = any(
+        isinstance(node, ast.Assign)
+        and "pytestmark" in ast.unparse(node)
+        and "mark.nightly" in ast.unparse(node)
+        for node in body
+    )
+    for name, node in _tests_of(body):
+        # What is about one case stands in the parameters.
+        marks = [ast.unparse(each) for each in getattr(node, "decorator_list", ())]
+        if everything or any(mark.endswith("mark.nightly") for mark in marks):
+            yield name
+
+
 def _tests_of(body: Iterable[ast.stmt], before: str = "") -> Iterator[tuple[str, ast.stmt]]:
     for node in body:
         match node:
@@ -201,6 +226,21 @@ def unproved(requirements: Iterable[Requirement], tests: Tests) -> list[str]:
         for named in each.proof
         if not _is_there(named, tests)
     ]
+
+
+def only_at_night(requirements: Iterable[Requirement], nightly: Tests) -> list[str]:
+    """Requirements that CI does not see broken."""
+    return [
+        f"{each.id} ({each.file}.toml) is proved at night only: have one of its tests played by day"
+        for each in requirements
+        if each.way == "tests" and all(_is_nightly(named, nightly) for named in each.proof)
+    ]
+
+
+def _is_nightly(named: str, nightly: Tests) -> bool:
+    path, _, name = named.partition("[")[0].partition("::")
+    marked = nightly.get(path, frozenset())
+    return bool(name) and (name in marked or name.partition("::")[0] in marked)
 
 
 def _is_there(named: str, tests: Tests) -> bool:
@@ -294,6 +334,10 @@ def test_every_requirement_has_tests_that_exist_or_one_of_the_three_ways_out() -
     assert unfounded(requirements, still_to_be_built()) == []
 
 
+def test_no_requirement_is_proved_at_night_only() -> None:
+    assert only_at_night(manifest()[0], read_nightly(TESTS)) == []
+
+
 def test_every_decision_reference_and_case_is_there() -> None:
     ids = [each.id for each in manifest()[0]]
     assert [wanted for wanted in MUST_BE_THERE if not any(belongs(each, wanted) for each in ids)] == []
@@ -381,6 +425,27 @@ def test_a_test_that_was_renamed_is_told_by_its_name(made_up: MakeUp, tmp_path: 
     ]
     (tmp_path / "scenarios" / "s.txt").unlink()
     assert len(unproved(made_up()[0], read_tests(tmp_path))) == 2
+
+
+def test_what_is_proved_at_night_only_is_told(made_up: MakeUp, tmp_path: Path) -> None:
+    text = MADE_UP.replace('"scenarios/s.txt", ', "")
+    (tmp_path / "x").mkdir()
+    file = tmp_path / "x" / "test_a.py"
+    night = "@pytest.mark.nightly\n"
+    by_day = TEST_FILE.replace("def test_one", f"{night}def test_one")
+    at_night = by_day.replace("class TestIt", f"{night}class TestIt")
+    one_case = TEST_FILE.replace(
+        "def test_one", "@pytest.mark.parametrize('a', at_night([1, 2], but=['1']))\ndef test_one"
+    )
+    for written, told in (
+        (TEST_FILE, 0),
+        (by_day, 0),
+        (one_case, 0),
+        (at_night, 1),
+        (f"pytestmark = [pytest.mark.deep, pytest.mark.nightly]\n{TEST_FILE}", 1),
+    ):
+        file.write_text(written)
+        assert len(only_at_night(made_up(text)[0], read_nightly(tmp_path))) == told, written
 
 
 def test_a_way_out_that_leads_nowhere_is_told(made_up: MakeUp) -> None:

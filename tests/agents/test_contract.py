@@ -187,7 +187,15 @@ TELLS_NO_USAGE = ("shell", "scripted")
 HAS_A_PRICE = ("claude", "opencode")
 
 
-@pytest.fixture(params=["shell", "scripted", "acp", "claude", *REAL])
+@pytest.fixture(
+    params=[
+        "shell",
+        "scripted",
+        "acp",
+        "claude",
+        *(pytest.param(name, marks=pytest.mark.deep) for name in REAL),
+    ]
+)
 def theatre(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Theatre]:
     if request.param in REAL:
         yield _real(request, tmp_path)

@@ -13,6 +13,7 @@ from musician.testing import Received, Reply, Usage, say
 from musician.testing.script import Step
 from musician.testing.waiting import HANG_S
 from tests.agents.whole_run import DICE, PLAN, TEST, play, shell_of, writing
+from tests.nightly import at_night
 from tests.surroundings import git
 
 PIECE = "#### Step 2: Draw\n##### Agent 1: Draw the table\nA table of all rolls in table.md.\n"
@@ -74,7 +75,7 @@ MODELS = {"claude": ("sonnet", "opus"), "codex": ("gpt-5.5", "gpt-5.5")}
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("agent", ["claude", pytest.param("codex", marks=pytest.mark.deep)])
+@pytest.mark.parametrize("agent", at_night(["claude", "codex"], but=["claude"]))
 def test_what_a_subagent_reads_fills_no_musicians_context(agent: str, tmp_path: Path) -> None:
     """D34.1: it knows its five parts, and nothing of the orchestra; the musician goes on with its own conversation.
 

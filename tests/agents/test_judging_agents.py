@@ -7,6 +7,7 @@ import pytest
 from musician.testing import Received, Reply, say
 from musician.testing.script import Step
 from tests.agents.whole_run import DICE, PLAN, TEST, play, shell_of, writing
+from tests.nightly import at_night
 from tests.surroundings import git
 
 DOCUMENTED = f'"""Dice."""\n{DICE}'
@@ -54,7 +55,7 @@ class Musicians:
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("agent", ["claude", pytest.param("codex", marks=pytest.mark.deep)])
+@pytest.mark.parametrize("agent", at_night(["claude", "codex"], but=["claude"]))
 def test_agents_answer_and_review_and_no_person_is_asked(agent: str, tmp_path: Path) -> None:
     """A question is answered, what is sent back is mended, and the plan is played to its end."""
     model = Musicians(agent)

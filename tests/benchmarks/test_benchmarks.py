@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from musician.testing.waiting import HANG_S
+from tests.nightly import at_night
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -28,6 +29,7 @@ EXPECTED = {
     "mcp": set(),
 }
 """The goals each benchmark says something about."""
+QUICK = ("service", "gate")
 
 
 def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -42,10 +44,11 @@ def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize(
     "name",
-    [
-        name if name in ("service", "gate") else pytest.param(name, marks=pytest.mark.deep)
-        for name in EXPECTED
-    ],
+    at_night(
+        EXPECTED,
+        but=[*QUICK, "task", "verification", "hooks", "urgent"],
+        marks=lambda name: () if name in QUICK else (pytest.mark.deep,),
+    ),
 )
 def test_a_benchmark_prints_a_table_and_writes_the_same_figures_as_json(name: str, tmp_path: Path) -> None:
     file = tmp_path / "figures.json"

@@ -1,6 +1,7 @@
 """A repository of one's own, and two ways to run a command: the real program, and its ``main`` in this process."""
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -10,8 +11,12 @@ from typing import Any
 
 import pytest
 
+from musician.__main__ import run_command
 from musician.testing.waiting import HANG_S
 from tests.surroundings import Call, Result, begin
+
+PLACE = "My Proj (é) $x"
+"""A folder's name that whoever forgets to quote trips over."""
 
 PLAN = """\
 ---
@@ -57,17 +62,27 @@ class Greeting(unittest.TestCase):
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """One commit with a plan and a test, and we stand in it. Nothing of Musician's yet."""
-    folder = begin(tmp_path / "My Proj (é) $x", {"PLAN.md": PLAN, "test_greeter.py": TEST})
+    folder = begin(tmp_path / PLACE, {"PLAN.md": PLAN, "test_greeter.py": TEST})
     monkeypatch.chdir(folder)
     return folder
 
 
+@pytest.fixture(scope="session")
+def first_ready(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What every ``ready`` is a copy of: nothing in it names its place."""
+    folder = begin(tmp_path_factory.mktemp("ready") / "first", {"PLAN.md": PLAN, "test_greeter.py": TEST})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        assert run_command(["init"]) == run_command(["plan", "lock", "PLAN.md"]) == 0
+    return folder
+
+
 @pytest.fixture
-def ready(repository: Path, call: Call) -> Path:
-    """The repository with the plan locked."""
-    call("init")
-    call("plan", "lock", "PLAN.md")
-    return repository
+def ready(first_ready: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The repository with the plan locked, and we stand in it."""
+    folder = shutil.copytree(first_ready, tmp_path / PLACE, symlinks=True)
+    monkeypatch.chdir(folder)
+    return folder
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from musician.testing.acp_homes import find_agents
 from musician.testing.waiting import HANG_S
 from tests.demo.test_demo_run import MUSICIAN, environment, processes_of, views_of
 from tests.needs import need, refuse
+from tests.nightly import at_night
 
 STORY = ["side by side", "called", "killed", "sent back", "handed off", "parked", "finished"]
 
@@ -53,7 +54,7 @@ def _demo(place: Path, env: Mapping[str, str], *words: str) -> "subprocess.Compl
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("agent", ["claude", "codex", "opencode"])
+@pytest.mark.parametrize("agent", at_night(["claude", "codex", "opencode"], but=["claude", "opencode"]))
 def test_the_whole_story_is_played_through_the_real_agent(agent: str, tmp_path: Path) -> None:
     """CLI-8: a rejection, an emergency, a crash, a quota wall and a handoff; OpenCode waits its wall out by itself."""
     if agent != "claude":

@@ -96,6 +96,7 @@ def _parameters() -> list[object]:
         is_quick = kind.refused or kind.name == "plain"  # what is not refused is played to its end
         return [
             *([] if is_quick else [pytest.mark.deep]),
+            *([pytest.mark.nightly] if kind.played == "at night" else []),
             *([pytest.mark.xfail(strict=True, reason=f"AUDIT-{kind.awaits}")] if kind.awaits else []),
         ]
 

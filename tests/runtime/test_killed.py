@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
+from tests.nightly import at_night
+
 if TYPE_CHECKING:
     from tests.runtime.conftest import Stage
 
@@ -86,7 +88,7 @@ def check(stage: "Stage") -> None:
     assert stage.merged("one.txt") == ENDS_WITH
 
 
-@pytest.mark.parametrize("number", MOMENTS)
+@pytest.mark.parametrize("number", at_night(MOMENTS, but=["53"]))
 @pytest.mark.parametrize("role", ["run", "work"])
 def test_a_kill_at_any_moment_is_survived(stage: "Stage", role: str, number: int) -> None:
     begin(stage, more=SECOND)

@@ -10,6 +10,7 @@ import pytest
 from musician import service
 from musician.protocol.journal import EntryKind
 from musician.protocol.states import State
+from tests.nightly import at_night
 from tests.runtime.test_merging import clash, kinds, play_second_after_first, task
 
 if TYPE_CHECKING:
@@ -58,26 +59,22 @@ def check_taken_in(stage: "Stage", text: str = BOTH) -> None:
     assert deviations == [], "what was to be done is no mismatch"
 
 
-@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
-def test_a_resolution_by_hand_is_taken_in_when_the_session_is_gone(
-    stage: "Stage", way: tuple[object, ...]
-) -> None:
+@pytest.mark.parametrize("way", WAYS)
+def test_a_resolution_by_hand_is_taken_in_when_the_session_is_gone(stage: "Stage", way: str) -> None:
     """AUDIT-V19: it was set aside as unfinished work, and the conflict reported again."""
     stage.write(clash(stage.gate("second"), rework="exit 1"))
     assert play_second_after_first(stage) == 1
     (ask,) = service.open_asks(stage.store)
     assert (ask.kind, "conflicts with" in ask.text) == ("conflict", True)
-    resolve(stage, way)
+    resolve(stage, WAYS[way])
     answer(stage)
     stage.to_the_end()
     stage.check_whole()
     check_taken_in(stage)
 
 
-@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
-def test_a_resolution_by_hand_is_taken_in_by_the_session_that_waits(
-    stage: "Stage", way: tuple[object, ...]
-) -> None:
+@pytest.mark.parametrize("way", at_night(WAYS, but=["a merge that is staged"]))
+def test_a_resolution_by_hand_is_taken_in_by_the_session_that_waits(stage: "Stage", way: str) -> None:
     """AUDIT-V19: an error was reported again, without a look at the tree."""
     third = task(3, f"{stage.gate('third')}echo three > three.txt")
     stage.write(clash(stage.gate("second"), rework="exit 1") + third)
@@ -88,7 +85,7 @@ def test_a_resolution_by_hand_is_taken_in_by_the_session_that_waits(
     stage.open_gate("second")
     stage.until(lambda: stage.view("task-02").open_asks)
     session = stage.view("task-02").row.session_id
-    resolve(stage, way)
+    resolve(stage, WAYS[way])
     answer(stage)
     stage.until(lambda: stage.state("task-02") is State.COMPLETE)
     assert stage.view("task-02").sessions[-1].session_id == session
@@ -98,9 +95,9 @@ def test_a_resolution_by_hand_is_taken_in_by_the_session_that_waits(
     check_taken_in(stage)
 
 
-@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+@pytest.mark.parametrize("way", at_night(WAYS, but=["both sides, written"]))
 def test_a_resolution_by_hand_is_taken_in_though_the_session_that_heard_of_it_is_killed(
-    stage: "Stage", way: tuple[object, ...]
+    stage: "Stage", way: str
 ) -> None:
     """AUDIT-V19: between the verdict and the commit it was set aside with what the session had left."""
     third = task(3, f"{stage.gate('third')}echo three > three.txt")
@@ -113,7 +110,7 @@ def test_a_resolution_by_hand_is_taken_in_though_the_session_that_heard_of_it_is
     stage.until(lambda: stage.state("task-01") is State.COMPLETE)
     stage.open_gate("second")
     stage.until(lambda: stage.view("task-02").open_asks)
-    resolve(stage, way)
+    resolve(stage, WAYS[way])
     answer(stage)
     stage.until(lambda: stage.state("task-02") is State.COMPLETE)
     assert stage.killed_at

@@ -11,10 +11,10 @@ from textual.pilot import Pilot
 from musician.project import Project
 from musician.testing.waiting import HANG_S, NotInTime
 from musician.top.app import Top
-from tests.cli.conftest import bells, claimed, command, program, ready, repository
+from tests.cli.conftest import bells, claimed, command, first_ready, program, ready, repository
 from tests.web.conftest import submitted
 
-__all__ = ["bells", "claimed", "command", "program", "ready", "repository", "submitted"]
+__all__ = ["bells", "claimed", "command", "first_ready", "program", "ready", "repository", "submitted"]
 
 
 class Terminal:

@@ -15,7 +15,7 @@ from musician.testing.waiting import HANG_S
 from musician.web.desk import Desk
 from musician.web.keys import Keys, digest
 from musician.web.server import application
-from tests.cli.conftest import bells, claimed, command, program, ready, repository
+from tests.cli.conftest import bells, claimed, command, first_ready, program, ready, repository
 from tests.cli.test_cli_look_at_work import submit
 from tests.needs import need
 from tests.surroundings import Call
@@ -23,7 +23,7 @@ from tests.surroundings import Call
 if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext
 
-__all__ = ["bells", "claimed", "command", "program", "ready", "repository"]
+__all__ = ["bells", "claimed", "command", "first_ready", "program", "ready", "repository"]
 
 PORT = 8123
 ENTERS = "let-me-in"
