@@ -171,6 +171,36 @@ def test_a_conductor_that_is_killed_while_its_musician_is_parked_asks_nothing_be
     assert len(provider.conversations) == 1
 
 
+class Judging(Provider):
+    """Its quota is used up once the reviewing agent asks; that is of another name, and on the same account."""
+
+    def __call__(self, received: Received) -> Step:
+        if "Judge what was submitted" not in received.all_text:
+            fails, self.fails = self.fails, lambda: None
+            try:
+                return super().__call__(received)
+            finally:
+                self.fails = fails
+        self.asked_at_s.append(time.time())
+        return self.fails() or say("::verdict approve")
+
+
+@pytest.mark.deep
+def test_a_limit_that_the_reviewing_agent_meets_parks_the_review_and_asks_nobody(tmp_path: Path) -> None:
+    """LIMIT-7: it was a review without a verdict, and waited for a person."""
+    quota = Quota(holds_s=4)
+    provider = Judging(quota)
+    plan = PLAN.replace("agent: claude", "agent: claude\naccount: ours\nreview: agent")
+    with house(tmp_path, plan, provider, settings="[waiting]\nlimit_s = 3600\n") as found:
+        started = subscribed(found).start("run", "PLAN.md")
+        until(lambda: "account ours is given nothing before" in found.run("status"))
+        told = found.done(started)
+        view = found.view()
+    assert view.row.state is State.COMPLETE, told
+    assert not view.asks
+    assert provider.asked_at_s[-1] >= quota.resets_at_s
+
+
 PAIR = f"""{PLAN}### task-02: Write another
 #### Step 1: Write it
 Write two.txt.

@@ -1,6 +1,7 @@
 """From a name in a plan to an agent."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,8 +9,9 @@ import pytest
 from musician.agents.acp.agent import AcpAgent
 from musician.agents.acp.profiles import KNOWN, profile_of
 from musician.agents.claude.agent import ClaudeAgent
-from musician.agents.registry import make_agent
+from musician.agents.registry import account_for, make_agent
 from musician.agents.shell import ShellAgent
+from musician.plans.model import TaskSpec
 from musician.protocol.errors import AgentUnavailable
 
 
@@ -56,3 +58,29 @@ def test_claude_is_there_with_its_sdk_and_else_the_extra_is_named(monkeypatch: p
     monkeypatch.setattr("musician.agents.claude.client.find_spec", lambda _: None)
     with pytest.raises(AgentUnavailable, match=r"pip install 'musician\[claude\]'"):
         make_agent("claude")
+
+
+@pytest.mark.parametrize(
+    ("agent", "account"),
+    [
+        ("shell", "shell"),
+        ("claude", "claude"),
+        ("codex", "codex"),
+        ("acp:codex-acp --verbose", "codex"),
+        ("acp:/opt/tools/claude-agent-acp", "claude"),
+        ("acp:npx -y @zed-industries/claude-code-acp@latest", "claude"),
+        ("acp:npx @agentclientprotocol/codex-acp", "codex"),
+        ("acp:bunx opencode-ai acp", "opencode"),
+        ("acp:opencode acp", "opencode"),
+        ("acp:gemini --acp", "acp:gemini --acp"),
+        ("acp:env CODEX_HOME=/home/other codex-acp", "acp:env CODEX_HOME=/home/other codex-acp"),
+        ("acp:npx -y", "acp:npx -y"),
+        ("acp:'never closed", "acp:'never closed"),
+        ("acp:", "acp:"),
+    ],
+)
+def test_an_account_is_that_of_the_agents_kind_unless_the_plan_names_one(agent: str, account: str) -> None:
+    """LIMIT-6."""
+    task = TaskSpec(task_id="task-01", title="t", overview="", items=(), source_path="p.md", line=1)
+    assert account_for(task, agent) == account
+    assert account_for(replace(task, account="work"), agent) == "work"

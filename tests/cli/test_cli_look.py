@@ -110,6 +110,7 @@ def test_the_keys_of_status_are_stable(claimed: Path, call: Call) -> None:
     found = call("status", "--json").json
     assert set(found) == {
         *("database", "conductor", "plans", "plans_left_out", "phases", "tasks", "anomalies", "limits"),
+        "accounts",
         "ahead",
         "ceilings",
         "needs_human",

@@ -97,7 +97,7 @@ def test_needs_and_limits_are_read_off_where_the_tasks_stand(store: Store, walk:
     service.ask_human(store, "task-01", kind="error", subject_id=0, text="it broke")
     view = service.task_view(store, "task-01")
     if kind == LIMIT:
-        view = replace(view, asks=(), limited_until="2026-01-01 10:00:00")
+        view = replace(view, asks=(), limited_until="2026-01-01 10:00:00", limited_account="task-01's")
     (found,) = notices_of(store, [Standing(view)])
     assert found.kind == kind
     assert "task-01" in found.text

@@ -15,16 +15,19 @@ from musician.protocol.errors import PriceUnknown
 from musician.protocol.journal import CEILING_REACHED, EntryKind
 from musician.protocol.musician import ready as r
 from musician.protocol.musician.inputs import PieceEnding
+from musician.protocol.rules.breaker import Giving
 from musician.protocol.rules.ceilings import Amounts, Scope
 from musician.protocol.settings import Ceilings, Settings
 from musician.protocol.spending import Usage
 from musician.protocol.states import State
-from musician.runtime.conductor.consulting import Consultation, Spent
+from musician.runtime.conductor.consulting import Consultation, Parked
 from musician.runtime.fleet import claimable
 from musician.runtime.meter import Meter
 from musician.runtime.musician import engaged
 from musician.runtime.plantrees import GitPlanTrees
+from musician.runtime.provider import Provider
 from musician.runtime.world import WORLD
+from musician.store.queries.limits import Limits
 from musician.testing.scripted_agent import HANG, RECALL, WAIT, Script, ask, end, run, say, spend
 from musician.testing.waiting import HANG_S
 from musician.trees.root import find_root
@@ -221,17 +224,18 @@ def test_a_days_ceiling_is_waited_for_and_lifts_when_the_day_is_over(stage: "Sta
     assert stage.states() == {"task-01": "complete"}
 
 
-def test_an_agent_that_is_asked_is_stopped_at_a_ceiling_before_its_next_call(counted: Counted) -> None:
-    """CEIL-6: as a musician is; it was counted afterwards alone. What it used is the task's."""
-    stage, root = counted.stage, find_root(counted.stage.root)
-    script: Script = {"review": [say("hm"), spend(cost_usd=1.2), ask("Bash", command="touch asked"), WAIT]}
+def consult(stage: "Stage", script: Script, ceilings: Ceilings) -> str:
+    """Have an agent asked that plays the script; return what kept it from an opinion."""
+    root = find_root(stage.root)
     plan = load_plan(stage.plan, root=root.path)
     payer = Claim(task_id="task-01", session_id="reviewer", epoch=1)
     consultation = Consultation(
         root=root,
         trees=GitPlanTrees(root=root, plan=plan, base=stage.git("rev-parse", "HEAD")),
         agent="shell",
-        meter=Meter(store=stage.store, claim=payer, ceilings=Ceilings(task_cost_usd=1.0)),
+        provider=Provider(store=stage.store, account="work", session_id="reviewer"),
+        limit_s=90.0,
+        meter=Meter(store=stage.store, claim=payer, ceilings=ceilings),
         item="review",
         world=Played(stage.hall / "script", script),
     )
@@ -249,12 +253,17 @@ def test_an_agent_that_is_asked_is_stopped_at_a_ceiling_before_its_next_call(cou
         """What it says is of no interest."""
 
     log = stage.hall / "review.jsonl"
-    with pytest.raises(Spent):
-        anyio.run(
-            partial(
-                consultation.ask, plan.task("task-01"), piece, hear, tree_id=None, files={}, env={}, log=log
-            )
-        )
+    ask_it = partial(
+        consultation.ask, plan.task("task-01"), piece, hear, tree_id=None, files={}, env={}, log=log
+    )
+    return anyio.run(ask_it)
+
+
+def test_an_agent_that_is_asked_is_stopped_at_a_ceiling_before_its_next_call(counted: Counted) -> None:
+    """CEIL-6: as a musician is; it was counted afterwards alone. What it used is the task's."""
+    script: Script = {"review": [say("hm"), spend(cost_usd=1.2), ask("Bash", command="touch asked"), WAIT]}
+    with pytest.raises(Parked):
+        consult(counted.stage, script, Ceilings(task_cost_usd=1.0))
     assert counted.used().cost_usd == pytest.approx(1.2)
     assert counted.used().time_s > 0
 
@@ -283,3 +292,23 @@ def test_what_a_killed_musician_has_used_is_not_forgotten(counted: Counted) -> N
     counted.play(script, direct)
     assert counted.used() == Amounts(cost_usd=0.9, turns=1, time_s=counted.used().time_s)
     assert counted.used().time_s > 0
+
+
+def test_what_an_agent_that_is_asked_is_not_given_parks_all_on_its_account_and_is_no_opinion(
+    counted: Counted,
+) -> None:
+    """LIMIT-7: a person was asked for a verdict in its place."""
+    store = counted.stage.store
+    with pytest.raises(Parked):
+        consult(counted.stage, {"review": [end(PieceEnding.LIMITED, "429", 3600)]}, Ceilings())
+    (closed,) = service.closed_accounts(store)
+    assert (closed.account, closed.giving) == ("work", Giving.LIMITED)
+    with pytest.raises(Parked):
+        consult(counted.stage, {"review": [end(PieceEnding.DONE)]}, Ceilings())
+    with store.write() as tx:
+        tx.run(Limits.lift, account="work")
+    assert consult(counted.stage, {"review": [end(PieceEnding.DONE)]}, Ceilings()) == ""
+    with pytest.raises(Parked):
+        consult(counted.stage, {"review": [end(PieceEnding.REFUSED, "the login has expired")]}, Ceilings())
+    (asked,) = service.open_asks(store)
+    assert (asked.task_id, asked.kind, asked.text) == ("task-01", "provider", "work: the login has expired")

@@ -114,8 +114,8 @@ def set_the_stage(store: Store) -> None:
     lock(store, plan((task("task-51"),), plan_id="old"))
     service.archive_plan(store, "old", OLD, abandoned="no time")
     service.start_conducting(store, "conductor", other_is_alive=None, settings=Settings())
-    with store.write() as tx:  # a limit that is over, of the provider of all these sessions
-        tx.run(Limits.keep_limit, provider="", met_at_s=1.0, until_s=2.0, times=1)
+    with store.write() as tx:  # a limit that is over, of the account of all these sessions
+        tx.run(Limits.keep_limit, account="", met_at_s=1.0, until_s=2.0, times=1)
     service.seat_conductor(store, "sitting", OTHER, lives=lambda _: False)
 
 
@@ -166,8 +166,8 @@ VERBS: Mapping[str, Callable[[Store], object]] = {
     "keep_baseline": lambda s: service.keep_baseline(s, "c0", setup="", command="make", result="{}"),
     "keep_conversation": lambda s: service.keep_conversation(s, claim(WORKING), "token"),
     "record_usage": lambda s: service.record_usage(s, claim(WORKING), "step 1", Usage(model="m", input_tokens=1)),
-    "leave_to_ask": lambda s: service.leave_to_ask(s, claim(WORKING)),
-    "prove": lambda s: service.prove(s, claim(WORKING)),
+    "leave_to_ask": lambda s: service.leave_to_ask(s, "", "new"),
+    "prove": lambda s: service.prove(s, ""),
     "record_playtime": lambda s: service.record_playtime(s, claim(WORKING), 1.5),
     "foretell": lambda s: service.foretell(s, WORKING, Foreseen(conflicts=(meeting("task-02", ("a.py",)),))),
     "keep_opinion": lambda s: service.keep_opinion(s, SUBMITTED, latest_submission(s, SUBMITTED), OPINION),
@@ -182,6 +182,8 @@ VERBS: Mapping[str, Callable[[Store], object]] = {
     "tell_conductor_session": lambda s: service.tell_conductor_session(s, "sitting", ("a review",)),
     "lift": lambda s: service.lift(s, claim(WORKING), NOTE),
     "limit": lambda s: service.limit(s, claim(WORKING), NOTE, said_s=60.0, own_s=1.0),
+    "limit_account": lambda s: service.limit_account(s, "", said_s=60.0, own_s=1.0),
+    "refuse_account": lambda s: service.refuse_account(s, "", WORKING, "no credit"),
     "refuse": lambda s: service.refuse(s, claim(WORKING), "no credit", NOTE),
     "lock_plan": lambda s: lock(s, plan((task("task-31"),), plan_id="second")),
     "measure_context": lambda s: service.measure_context(s, claim(WORKING), 12.5),

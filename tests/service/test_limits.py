@@ -1,6 +1,7 @@
 """A provider's limit is the fleet's: stored once, whoever meets it, and a person is asked once."""
 
 from musician import service
+from musician.protocol.claim import Claim
 from musician.protocol.journal import Entry, EntryKind
 from musician.protocol.rules.breaker import Giving, Leave
 from musician.protocol.settings import Settings
@@ -19,17 +20,27 @@ def claims(store: Store, *agents: str) -> list[service.Taken]:
     return taken
 
 
+def closed(store: Store) -> dict[str, Giving]:
+    return dict(service.givings(service.closed_accounts(store)))
+
+
+def leave_to_ask(store: Store, claim: Claim) -> Leave:
+    return service.leave_to_ask(store, service.account_of(store, claim.task_id), claim.session_id)
+
+
 def test_a_limit_that_three_meet_at_once_is_one_and_every_task_of_the_agent_waits(store: Store) -> None:
     taken = claims(store, "claude", "claude", "codex")
     for each in taken[:2] * 2:
         entry = Entry(kind=EntryKind.LIMITED, item="step 1", text="429")
         service.limit(store, each.claim, entry, said_s=None, own_s=300.0)
-    assert service.closed_providers(store) == {"claude": Giving.LIMITED}
-    assert [0 < service.limited_for_s(store, task_id) <= 300 for task_id in TASKS] == [True, True, False]
+    assert closed(store) == {"claude": Giving.LIMITED}
+    assert [
+        0 < service.limited_for_s(store, service.account_of(store, task_id)) <= 300 for task_id in TASKS
+    ] == [True, True, False]
     assert service.task_view(store, "task-01").limited_until
     assert not service.task_view(store, "task-03").limited_until
     service.lift(store, taken[0].claim)
-    assert service.closed_providers(store) == {}
+    assert closed(store) == {}
 
 
 def test_of_an_expired_login_one_person_is_asked_once_and_it_holds_until_that_is_settled(
@@ -43,9 +54,9 @@ def test_of_an_expired_login_one_person_is_asked_once_and_it_holds_until_that_is
         ("task-01", "provider", "claude: the login has expired"),
         ("task-03", "provider", "codex: the login has expired"),
     ]
-    assert service.closed_providers(store) == {"claude": Giving.REFUSED, "codex": Giving.REFUSED}
+    assert closed(store) == {"claude": Giving.REFUSED, "codex": Giving.REFUSED}
     service.resolve_asks(store, "task-01", "logged in")
-    assert service.closed_providers(store) == {"claude": Giving.UNPROVEN, "codex": Giving.REFUSED}
+    assert closed(store) == {"claude": Giving.UNPROVEN, "codex": Giving.REFUSED}
     service.refuse(store, taken[1].claim, "no credit")
     assert [ask.task_id for ask in service.open_asks(store)] == ["task-03", "task-02"], "and once more, anew"
 
@@ -53,7 +64,7 @@ def test_of_an_expired_login_one_person_is_asked_once_and_it_holds_until_that_is
 def test_a_new_run_tries_what_was_refused_again_whatever_plan_it_was_met_in(store: Store) -> None:
     service.refuse(store, claims(store, "claude")[0].claim, "no credit")
     assert service.retry_troubles(store, "another") == 1
-    assert service.closed_providers(store) == {"claude": Giving.UNPROVEN}
+    assert closed(store) == {"claude": Giving.UNPROVEN}
 
 
 def test_a_limit_outlives_a_clock_that_is_set(store: Store) -> None:
@@ -61,16 +72,16 @@ def test_a_limit_outlives_a_clock_that_is_set(store: Store) -> None:
     service.limit(store, claims(store, "claude")[0].claim, said_s=90.0, own_s=300.0)
     with store.write() as tx:
         now_s = tx.only(Limits.now_s) + 86_400
-        tx.run(Limits.keep_limit, provider="claude", met_at_s=now_s, until_s=now_s + 90, times=1)
-    assert service.closed_providers(store) == {"claude": Giving.UNPROVEN}
-    assert service.limited_for_s(store, "task-01") == 0
+        tx.run(Limits.keep_limit, account="claude", met_at_s=now_s, until_s=now_s + 90, times=1)
+    assert closed(store) == {"claude": Giving.UNPROVEN}
+    assert service.limited_for_s(store, "claude") == 0
 
 
-def over(store: Store, provider: str = "claude") -> None:
+def over(store: Store, account: str = "claude") -> None:
     """The limit is over."""
     with store.write() as tx:
         now_s = tx.only(Limits.now_s)
-        tx.run(Limits.keep_limit, provider=provider, met_at_s=now_s - 90, until_s=now_s - 1, times=1)
+        tx.run(Limits.keep_limit, account=account, met_at_s=now_s - 90, until_s=now_s - 1, times=1)
 
 
 def test_after_a_limit_one_session_asks_first_and_the_others_when_it_was_given_something(
@@ -78,17 +89,17 @@ def test_after_a_limit_one_session_asks_first_and_the_others_when_it_was_given_s
 ) -> None:
     """LIMIT-5."""
     first, second, other = (each.claim for each in claims(store, "claude", "claude", "codex"))
-    assert service.leave_to_ask(store, first) is Leave.FREE
+    assert leave_to_ask(store, first) is Leave.FREE
     service.limit(store, first, said_s=90.0, own_s=300.0)
-    assert service.leave_to_ask(store, second) is Leave.WAIT
+    assert leave_to_ask(store, second) is Leave.WAIT
     over(store)
-    assert service.leave_to_ask(store, second) is Leave.PROBE
-    assert service.leave_to_ask(store, first) is Leave.WAIT
-    assert service.leave_to_ask(store, second) is Leave.PROBE, "for each of its pieces"
-    assert service.leave_to_ask(store, other) is Leave.FREE
-    service.prove(store, second)
-    assert service.leave_to_ask(store, first) is Leave.FREE
-    assert service.closed_providers(store) == {}
+    assert leave_to_ask(store, second) is Leave.PROBE
+    assert leave_to_ask(store, first) is Leave.WAIT
+    assert leave_to_ask(store, second) is Leave.PROBE, "for each of its pieces"
+    assert leave_to_ask(store, other) is Leave.FREE
+    service.prove(store, "claude")
+    assert leave_to_ask(store, first) is Leave.FREE
+    assert closed(store) == {}
 
 
 def test_a_probe_that_meets_the_limit_again_holds_the_others_and_what_was_given_before_proves_nothing(
@@ -97,11 +108,47 @@ def test_a_probe_that_meets_the_limit_again_holds_the_others_and_what_was_given_
     """LIMIT-5."""
     first, second = (each.claim for each in claims(store, "claude", "claude"))
     service.limit(store, first, said_s=90.0, own_s=300.0)
-    service.prove(store, second)  # by an answer to a request that was older
-    assert service.leave_to_ask(store, second) is Leave.WAIT
+    service.prove(store, "claude")  # by an answer to a request that was older
+    assert leave_to_ask(store, second) is Leave.WAIT
     over(store)
-    assert service.leave_to_ask(store, first) is Leave.PROBE
+    assert leave_to_ask(store, first) is Leave.PROBE
     service.limit(store, first, said_s=90.0, own_s=300.0)
-    assert service.closed_providers(store) == {"claude": Giving.LIMITED}
+    assert closed(store) == {"claude": Giving.LIMITED}
     over(store)
-    assert service.leave_to_ask(store, second) is Leave.PROBE, "whoever comes first then"
+    assert leave_to_ask(store, second) is Leave.PROBE, "whoever comes first then"
+
+
+def test_agents_of_two_names_on_one_account_share_its_limit_its_reset_and_its_expired_login(
+    store: Store,
+) -> None:
+    """LIMIT-6."""
+    one, other, alone = (each.claim for each in claims(store, "claude", "acp:claude-agent-acp", "claude"))
+    service.describe_session(store, other, agent="acp:claude-agent-acp", account="claude")
+    service.describe_session(store, alone, agent="claude", account="private")
+    service.limit(store, one, said_s=90.0, own_s=300.0)
+    (found,) = service.closed_accounts(store)
+    assert (found.account, found.giving) == ("claude", Giving.LIMITED)
+    views = [service.task_view(store, each.task_id) for each in (one, other)]
+    assert {(view.limited_until, view.limited_account) for view in views} == {(found.until, "claude")}
+    assert leave_to_ask(store, other) is Leave.WAIT
+    assert leave_to_ask(store, alone) is Leave.FREE, "the same agent, by another login"
+    over(store)
+    assert leave_to_ask(store, other) is Leave.PROBE
+    assert leave_to_ask(store, one) is Leave.WAIT
+    service.refuse(store, other, "the login has expired")
+    service.refuse(store, one, "the login has expired")
+    assert [(ask.task_id, ask.text) for ask in service.open_asks(store)] == [
+        ("task-02", "claude: the login has expired")
+    ]
+    assert closed(store) == {"claude": Giving.REFUSED}
+
+
+def test_what_an_agent_without_a_claim_meets_holds_for_all_on_its_account(store: Store) -> None:
+    """LIMIT-7."""
+    (taken,) = claims(store, "claude")
+    service.limit_account(store, "claude", said_s=None, own_s=300.0)
+    assert leave_to_ask(store, taken.claim) is Leave.WAIT
+    service.refuse_account(store, "claude", "task-01", "no credit")
+    assert [(ask.task_id, ask.kind, ask.text) for ask in service.open_asks(store)] == [
+        ("task-01", "provider", "claude: no credit")
+    ]

@@ -19,6 +19,7 @@ from musician.protocol.rules.liveness import Owner, heartbeat_status, owner_stan
 from musician.protocol.states import ACTIVE, State
 from musician.reporting.ahead import Met, met_ahead, met_by, say_ahead
 from musician.reporting.asks import asked
+from musician.reporting.closed import say_closed
 from musician.reporting.spending import say_usage, spending_document
 from musician.reporting.standing import Standing
 from musician.runtime.in_force import settings_of_plan
@@ -84,9 +85,8 @@ def _print_all(app: App, *, everything: bool) -> None:
     standings = {task_id: Standing(service.task_view(app.shown, task_id)) for task_id in active}
     lives = {row.task_id: _life(app, row, standings.get(row.task_id)) for row in tasks}
     anomalies = [(task_id, found) for task_id, each in standings.items() for found in each.anomalies]
-    limits = [
-        (task_id, each.view.limited_until) for task_id, each in standings.items() if each.view.limited_until
-    ]
+    limits = [(task_id, each.view) for task_id, each in standings.items() if each.view.limited_until]
+    closed = service.closed_accounts(app.shown)
     ceilings = dict(_reached(app, plans))
     ahead = [met for plan in plans for met in met_ahead(service.foreseen(app.shown, plan.plan_id))]
     if app.json:
@@ -110,7 +110,11 @@ def _print_all(app: App, *, everything: bool) -> None:
             ],
             "spending": spending_document(used),
             "anomalies": [fields(found, task_id=task_id) for task_id, found in anomalies],
-            "limits": [{"task_id": task_id, "until": until} for task_id, until in limits],
+            "limits": [
+                {"task_id": task_id, "until": view.limited_until, "account": view.limited_account}
+                for task_id, view in limits
+            ],
+            "accounts": [fields(each) for each in closed],
             "ahead": [fields(met) for met in ahead],
             "ceilings": [
                 {"plan_id": plan_id, "setting": found.setting, "used": found.used, "ceiling": found.ceiling}
@@ -136,8 +140,10 @@ def _print_all(app: App, *, everything: bool) -> None:
         lines(f"used: {say_usage(used)}")
     for task_id, found in anomalies:
         lines(f"{task_id}: {_anomaly(found)}")
-    for task_id, until in limits:
-        lines(f"{task_id}: {_limited(until)}")
+    for task_id, view in limits:
+        lines(f"{task_id}: {_limited(view)}")
+    for each in closed:
+        lines(say_closed(each))
     for met in ahead:
         lines(f"{met.task_id}: {say_ahead(met)}")
     for plan_id, ceiling in ceilings.items():
@@ -219,7 +225,7 @@ def _print_one(app: App, task_id: str) -> None:
     for found in standing.anomalies:
         lines(_anomaly(found))
     if view.limited_until:
-        lines(_limited(view.limited_until))
+        lines(_limited(view))
     if standing.with_person_since:
         lines(f"with a person since {standing.with_person_since} UTC; nothing is prompted meanwhile")
     for met in _ahead_of(app, row):
@@ -232,8 +238,9 @@ def _ahead_of(app: App, row: TaskRow) -> tuple[Met, ...]:
     return met_by(row.task_id, met_ahead(service.foreseen(app.shown, row.plan_id or "")))
 
 
-def _limited(until: str) -> str:
-    return f"its agent's provider gives nothing before {until} UTC; it goes on by itself then"
+def _limited(view: service.TaskView) -> str:
+    until = view.limited_until
+    return f"its agent's provider gives nothing before {until} UTC ({view.limited_account}); it goes on by itself then"
 
 
 def _error(row: TaskRow) -> str | None:
@@ -260,6 +267,7 @@ def _document(app: App, standing: Standing) -> dict[str, object]:
         "anomalies": [fields(found) for found in standing.anomalies],
         "spending": spending_document(view.usage),
         "limited_until": view.limited_until or None,
+        "limited_account": view.limited_account or None,
         "with_person_since": standing.with_person_since or None,
         "ahead": [fields(met) for met in _ahead_of(app, view.row)],
         "needs_human": [fields(ask) for ask in standing.asks],

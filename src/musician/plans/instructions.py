@@ -138,6 +138,7 @@ def _front_matter(task: TaskSpec, plan_id: str) -> Iterator[str]:
             yield f"{key}: [{', '.join(map(_quoted, values))}]"
     for key in (
         "agent",
+        "account",
         "model",
         "subagent-model",
         "review",

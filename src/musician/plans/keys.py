@@ -35,6 +35,7 @@ from musician.protocol.values import dataclass, replace
 _NUMBER = re.compile(r"[1-9][0-9]{0,5}")
 _AGENT = re.compile(r"shell|claude|codex|opencode|acp:.*\S.*")
 _HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?(:[1-9][0-9]{0,4})?")
+_ACCOUNT = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.@-]{0,62}[A-Za-z0-9])?")
 _MODEL = re.compile(r"[^\s\x00-\x1f\x7f-][^\s\x00-\x1f\x7f]{0,199}|")
 
 
@@ -54,6 +55,7 @@ class Keys:
     after: tuple[str, ...] | None = None
     labels: tuple[str, ...] | None = None
     agent: str | None = None
+    account: str | None = None
     model: str | None = None
     subagent_model: str | None = None
     test_first: bool | None = None
@@ -201,6 +203,12 @@ def _agent(value: object) -> str:
     return value
 
 
+def _account(value: object) -> str:
+    if not isinstance(value, str) or not (_ACCOUNT.fullmatch(value) or not value):
+        raise _Unfit("a name for the login, of letters, digits and -_.@, such as claude or work@example.com")
+    return value
+
+
 def _model(value: object) -> str:
     if not isinstance(value, str) or not _MODEL.fullmatch(value):
         raise _Unfit("a model as the agent names it, such as opus")
@@ -245,6 +253,7 @@ def _outside_paths(value: object) -> tuple[str, ...]:
 
 _SHARED_CHECKS: dict[str, _Check] = {
     "agent": _agent,
+    "account": _account,
     "model": _model,
     "subagent-model": _model,
     "test-first": _yes_or_no,

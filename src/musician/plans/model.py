@@ -127,6 +127,8 @@ class TaskSpec:
     after: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
     agent: str = "shell"
+    account: str = ""
+    """The login by which its agent has its model, "" is what the agent's name says; those on one share its limits."""
     model: str = ""
     """The agent's, by the agent's own name for it; "" is what the agent takes by itself."""
     subagent_model: str = ""

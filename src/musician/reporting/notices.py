@@ -103,11 +103,10 @@ def notices_of(store: Store, standings: Iterable[Standing]) -> Iterator[Notice]:
                 commands=tuple(answer.command for answer in need.answers),
             )
         if until := standing.view.limited_until:
-            limited[until] = standing.task_id
-    if limited:  # told once, however often the limit grows
-        last = max(limited)
-        text = f"the provider of the agent of {limited[last]} gives nothing until {last} UTC"
-        yield Notice(kind=LIMIT, task_id="", subject="", text=text)
+            limited[standing.view.limited_account] = until
+    for account, until in limited.items():  # told once, however often the limit grows
+        text = f"the account {account} is given nothing until {until} UTC: what is played on it waits"
+        yield Notice(kind=LIMIT, task_id="", subject=account, text=text)
 
 
 @dataclass(slots=True, kw_only=True)

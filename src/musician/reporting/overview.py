@@ -17,7 +17,7 @@ from musician.protocol.values import dataclass, replace
 from musician.reporting.ahead import Met, met_ahead, met_by
 from musician.reporting.needs_me import Need, needs_in, standings_in
 from musician.reporting.standing import Standing
-from musician.service import Glance, TaskView
+from musician.service import ClosedAccount, Glance, TaskView
 from musician.store.port import Store
 from musician.store.rows import PlanRow, TaskRow
 from musician.store.rows.sessions import CostRow
@@ -142,6 +142,8 @@ class Overview:
     is_conducted: bool
     needs: tuple[Need, ...]
     plans: tuple[PlanLines, ...]
+    closed: tuple[ClosedAccount, ...]
+    """The accounts of agents that are given nothing, or may not be."""
 
     def count(self, *lanes: Lane) -> int:
         return sum(each.count(*lanes) for each in self.plans)
@@ -188,6 +190,7 @@ def _overview(
         is_conducted=is_conducted,
         needs=needs,
         plans=tuple(each for each in lines if each.plan is not None or each.tasks),
+        closed=seen.closed,
     )
 
 

@@ -113,7 +113,10 @@ def claimable(
         for row in service.open_tasks(store)
         if row.plan_id is None and row.state in open_states and row.session_id is None
     ]
-    return (*found, *(task_id for task_id in alone if service.limited_for_s(store, task_id) <= 0))
+    free = (
+        task_id for task_id in alone if service.limited_for_s(store, service.account_of(store, task_id)) <= 0
+    )
+    return (*found, *free)
 
 
 def _of_plan(
@@ -132,7 +135,7 @@ def _of_plan(
         jobs=len(views),
         agent=agent,
     )
-    closed = service.closed_providers(store)
+    closed = service.givings(service.closed_accounts(store))
     accounts = accounts_of(store, row.plan_id, settings)
     for act in decide(gatherer.gather(standings_of(views, programs_of(plan)), closed, accounts)):
         if isinstance(act, Launch):

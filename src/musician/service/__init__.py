@@ -96,7 +96,8 @@ else:
             "gating": "Stop Stops allow_stop count_stop duty_of",
             "glance": "Glance Waits glance_at version_of waits_of",
             "inbox": "acknowledge deliver future_messages send undelivered unread",
-            "limits": "closed_providers leave_to_ask lift limit limited_for_s prove refuse",
+            "limits": "ClosedAccount account_of closed_accounts givings leave_to_ask lift limit limit_account "
+            "limited_for_s prove refuse refuse_account",
             "observation": "Observation nudge observe",
             "opinions": "as_opinion keep_opinion",
             "pausing": "go_on pause",

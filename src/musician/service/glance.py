@@ -10,6 +10,7 @@ from musician.protocol.messages.forecasts import Foreseen
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.values import dataclass
 from musician.service.foretelling import foreseen_in
+from musician.service.limits import ClosedAccount, closed_in
 from musician.service.views import TaskView, view_in
 from musician.store.port import Store, Tx
 from musician.store.queries.changes import Changes
@@ -76,6 +77,8 @@ class Glance:
     """Of the phases of these plans, by their numbers."""
     costs: Mapping[str, CostRow]
     """What tasks of these plans have used; of one that has used nothing there is none."""
+    closed: tuple[ClosedAccount, ...]
+    """The accounts of agents that are given nothing, or may not be."""
 
 
 def glance_at(store: Store) -> Glance:
@@ -108,6 +111,7 @@ def glance_at(store: Store) -> Glance:
                 for plan in plans
                 for row in tx.all(Sessions.costs_of_plan, plan_id=plan.plan_id)
             },
+            closed=closed_in(tx),
             foreseen={
                 task_id: now for plan in plans for task_id, now in foreseen_in(tx, plan.plan_id).items()
             },

@@ -74,6 +74,8 @@ class TaskView:
     """Why its session is to stand still, "" if it is not (PLAN-21)."""
     limited_until: str = ""
     """Until when its agent's provider gives nothing, "" if it gives."""
+    limited_account: str = ""
+    """On which account of the agent's."""
 
     @property
     def started_over_after(self) -> int:
@@ -238,7 +240,8 @@ def _at_this_moment(tx: Tx, row: TaskRow, view: TaskView) -> TaskView:
         at=moment.now,
         seq=moment.seq,
         quiet_s=moment.quiet_s,
-        limited_until=_limited_until(moment),
+        limited_until=(until := _limited_until(moment)),
+        limited_account=(moment.limited_account or "") if until else "",
     )
 
 

@@ -86,10 +86,14 @@ def record_process(store: Store, claim: Claim, role: str, identity: ProcessIdent
         )
 
 
-def describe_session(store: Store, claim: Claim, *, agent: str) -> None:
+def describe_session(store: Store, claim: Claim, *, agent: str, account: str = "") -> None:
+    """Keep which agent plays, and the account it has with its provider; "" is one of the agent's own name."""
+    of: dict[str, str | int] = {"task_id": claim.task_id, "claim_epoch": claim.epoch}
     with store.write() as tx:
         load_owned(tx, claim)
-        tx.run(Sessions.describe_session, task_id=claim.task_id, claim_epoch=claim.epoch, agent=agent)
+        tx.run(Sessions.describe_session, **of, agent=agent)
+        if account not in ("", agent):
+            tx.run(Sessions.keep_account, **of, account=account)
 
 
 def context_of(store: Store, claim: Claim) -> float | None:

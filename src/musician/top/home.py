@@ -9,6 +9,7 @@ from textual.binding import Binding, BindingType
 from musician.processes.output import one_line
 from musician.reporting.ahead import say_ahead
 from musician.reporting.asks import JUDGED
+from musician.reporting.closed import say_closed
 from musician.reporting.overview import Lane, Overview, TaskLine
 from musician.top.needs import need_rows
 from musician.top.page import Folded, Page
@@ -26,7 +27,12 @@ class Home(Page):
 
     def fold(self, look: Overview) -> Folded:
         title = f"Needs you: {len(look.needs)}" if look.needs else "Nothing waits for you."
-        return ((title, "bold"),), [*chain.from_iterable(map(need_rows, look.needs)), *_lanes(look)]
+        accounts = (row(f"account-{each.account}", say_closed(each), "$text-warning") for each in look.closed)
+        return ((title, "bold"),), [
+            *chain.from_iterable(map(need_rows, look.needs)),
+            *accounts,
+            *_lanes(look),
+        ]
 
     def start(self, rows: list[Row]) -> int:
         return next((number for number, each in enumerate(rows) if each.opens), 0)

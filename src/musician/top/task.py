@@ -110,7 +110,8 @@ def _facts(standing: Standing) -> Iterator[Row]:
         "plan": task.plan_id,
         "done": ", ".join(standing.progress.completed),
         "used": say_usage(view.usage),
-        "its provider": view.limited_until and f"gives nothing before {view.limited_until} UTC",
+        "its provider": view.limited_until
+        and f"gives nothing before {view.limited_until} UTC ({view.limited_account})",
     }
     for name, value in facts.items():
         if value:

@@ -17,6 +17,7 @@ from musician.processes.machine import MACHINE
 from musician.processes.output import headline, one_line, printable
 from musician.project import Project
 from musician.reporting.ahead import say_ahead
+from musician.reporting.closed import say_closed
 from musician.reporting.drawing import progress_of
 from musician.reporting.overview import Lane, Overview, archived_overview
 from musician.reporting.spending import say_cost
@@ -145,6 +146,7 @@ def _templates() -> Environment:
     made.filters["clock"] = clock
     made.filters["ahead"] = lambda met: one_line(say_ahead(met), _MOST_LINE_CHARS)
     made.filters["cost"] = say_cost
+    made.filters["closed"] = lambda each: one_line(say_closed(each), _MOST_LINE_CHARS)
     made.filters["progress"] = progress_of
     made.globals["Lane"] = Lane
     made.globals["version"] = __version__

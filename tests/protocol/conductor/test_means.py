@@ -109,3 +109,20 @@ def test_after_a_limit_one_musician_is_launched_with_its_agent_and_others_with_t
     by_hand = replace(probing, is_running=False)
     assert decide(by_hand, second) == (acts.Launch(task_id="task-02"),)
     assert decide(kept("task-01"), task("task-02")) == (acts.Launch(task_id="task-02"),)
+
+
+def test_an_agent_is_asked_for_an_opinion_only_where_its_account_is_given_something() -> None:
+    """LIMIT-7: nor beside another that asks first; the musician that waits for the opinion is no such one."""
+    asked = (acts.AskReviewer(task_id="task-01", message_id=7),)
+    waiting = reviewing(reviewer=Reviewer.AGENT)
+    assert decide(waiting) == asked
+    assert decide(replace(waiting, is_limited=True)) == (), "and it is waited for"
+    assert decide(replace(waiting, is_refused=True)) == ()
+    first = replace(waiting, unproven="claude")
+    assert decide(first, task("task-02", unproven="claude")) == asked
+    assert decide(replace(kept("task-02"), unproven="claude"), first) == ()
+    assert decide(replace(kept("task-02"), unproven="codex"), first) == asked
+    wondering = replace(kept("task-02"), unproven="claude", question=(9, "which?"), is_answered_by_agent=True)
+    answered = (acts.AskAnswerer(task_id="task-02", message_id=9, text="which?"),)
+    assert decide(replace(wondering, is_running=False)) == answered
+    assert decide(replace(wondering, is_running=False, is_limited=True)) == ()

@@ -1,8 +1,8 @@
 """Decides whether there are means for what the conductor would have an agent do (``protocol/rules/ceilings``).
 
 Where a ceiling is reached, a person is asked; where it is the plan's, once, beside one task for all. A day's asks
-nobody: it lifts by itself. After a limit of a provider's (``rules/breaker``) one musician is launched with it, and the
-others once that was given something.
+nobody: it lifts by itself. On an account that is given nothing (``rules/breaker``) nobody is launched or asked; after a
+limit one is, and the others once that was given something.
 """
 
 from musician.protocol.conductor.acts import Act, AskAnswerer, AskHuman, AskReviewer, Launch
@@ -15,6 +15,7 @@ from musician.protocol.rules.ceilings import (
     fits_beside,
     reached,
 )
+from musician.protocol.states import WAITING
 
 BUDGET = "budget"
 """The kind of what a person is asked; its subject is the ceiling's number."""
@@ -29,9 +30,7 @@ class Means:
             _own(task) for task in orchestra.tasks if is_at_work(task) and not waits_for_person(task)
         ]
         self._is_plan_asked_about = any(_asks_for_plan(task) for task in orchestra.tasks)
-        self._probed = {
-            task.unproven for task in orchestra.tasks if task.is_running and not waits_for_person(task)
-        }
+        self._probed = {task.unproven for task in orchestra.tasks if _asks_its_provider(task)}
         self.waits_for_tomorrow = False
         """Something was held back that goes on by itself when the day is over."""
 
@@ -42,12 +41,14 @@ class Means:
         found = reached(task.accounts, self._ceilings)
         if found is not None:
             return self._held_back(task, found)
+        is_probed = bool(task.unproven) and task.unproven in self._probed
+        if task.is_limited or task.is_refused or is_probed:
+            return None
         if isinstance(act, Launch):
-            is_probed = bool(task.unproven) and task.unproven in self._probed
-            if is_probed or not fits_beside(task.accounts, self._at_work, self._ceilings):
+            if not fits_beside(task.accounts, self._at_work, self._ceilings):
                 return None
-            self._probed.add(task.unproven)
             self._at_work.append(_own(task))
+        self._probed.add(task.unproven)
         return act
 
     def _held_back(self, task: TaskFacts, found: Reached) -> AskHuman | None:
@@ -63,6 +64,12 @@ class Means:
 
 def _own(task: TaskFacts) -> Account:
     return task.accounts.get(Scope.TASK, Account())
+
+
+def _asks_its_provider(task: TaskFacts) -> bool:
+    """Whether its session is at work on something, and not only waiting for a verdict or an answer."""
+    waits = task.state in WAITING or (task.question is not None and not task.is_playing)
+    return task.is_running and not waits and not waits_for_person(task)
 
 
 def _asks_for_plan(task: TaskFacts) -> bool:

@@ -344,7 +344,7 @@ class _Run:
         standings = standings_of(views, self._programs)
         self._on_look(standings)
         self._ticks.looked(await run_sync(service.clock_s, self._store))
-        closed = await run_sync(service.closed_providers, self._store)
+        closed = service.givings(await run_sync(service.closed_accounts, self._store))
         accounts = await run_sync(accounts_of, self._store, self._plan.plan_id, self._settings)
         orchestra = await run_sync(self._gatherer.gather, standings, closed, accounts)
         self._forecaster.on_look(standings, c.held_back(orchestra))

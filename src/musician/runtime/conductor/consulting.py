@@ -14,6 +14,7 @@ from pathlib import Path
 import anyio
 from anyio.to_thread import run_sync
 
+from musician import service
 from musician.agents import port
 from musician.agents.hearing import kept, plain
 from musician.plans.model import TaskSpec
@@ -22,12 +23,13 @@ from musician.processes.redaction import Redactor
 from musician.processes.scratch import ScratchFolder
 from musician.processes.transcript import Kind, Transcript
 from musician.protocol.errors import MusicianError
-from musician.protocol.musician.inputs import PieceEnding
+from musician.protocol.musician.inputs import PieceEnded, PieceEnding
 from musician.protocol.spending import Usage
 from musician.protocol.values import dataclass
 from musician.runtime.meter import Meter
 from musician.runtime.permission import refusal_in
 from musician.runtime.plantrees import PlanTrees
+from musician.runtime.provider import Provider
 from musician.runtime.tasks import raising_one
 from musician.runtime.verifying import nobody_records, python_environment
 from musician.runtime.world import World
@@ -39,8 +41,8 @@ REVIEWER = "reviewer"
 _MOST_TROUBLE_CHARS = 500
 
 
-class Spent(Exception):  # it is no fault
-    """A ceiling was reached, and the session was stopped before it had come to an opinion."""
+class Parked(Exception):  # it is no fault
+    """There were no means for an opinion, or its provider gave nothing: it is asked anew when there are, or it does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +52,9 @@ class Consultation:
     root: Root
     trees: PlanTrees
     agent: str
+    provider: Provider
+    limit_s: float
+    """The first pause for a limit that says nothing of its end."""
     meter: Meter
     item: str
     world: World
@@ -67,9 +72,11 @@ class Consultation:
     ) -> str:
         """Have it play ``piece``; "" if that came to its end, otherwise what kept it from it.
 
-        :class:`Spent` if that was a ceiling.
+        :class:`Parked` if that was a ceiling, or its provider.
         ``files`` are what it reads besides the tree: a file's name and text, by the variable that says where it is.
         """
+        if await self.provider.leave_to_ask() > 0:
+            raise Parked
         try:
             folder = await run_sync(partial(ScratchFolder, "review"))
             try:
@@ -99,6 +106,7 @@ class Consultation:
                         self.world.agent(self.agent).open(stage) as session,
                         stopping(session, stopped) as halt,
                     ):
+                        tell = self.provider.proving(tell)
                         hear = kept(transcript, piece, partial(self._hear, tell, halt))
                         async with self.meter.running(halt):
                             ended = await session.play(piece, hear)
@@ -109,8 +117,22 @@ class Consultation:
         except (MusicianError, OSError) as error:
             return one_line(str(error), _MOST_TROUBLE_CHARS)
         if ended.ending is not PieceEnding.DONE and self.meter.reached is not None:
-            raise Spent
+            raise Parked
+        if await run_sync(self._is_given_nothing, task, ended):
+            raise Parked
         return "" if ended.ending is PieceEnding.DONE else ended.detail or ended.ending
+
+    def _is_given_nothing(self, task: TaskSpec, ended: PieceEnded) -> bool:
+        """Write down for all on its account what its provider does not give, if that ended it."""
+        store, account = self.provider.store, self.provider.account
+        match ended.ending:
+            case PieceEnding.LIMITED:
+                service.limit_account(store, account, said_s=ended.wait_s, own_s=self.limit_s)
+            case PieceEnding.REFUSED:
+                service.refuse_account(store, account, task.task_id, ended.detail or "it says no more")
+            case _:
+                return False
+        return True
 
     async def _hear(self, tell: port.Tell, halt: Callable[[], None], event: port.AgentEvent) -> None:
         if not isinstance(event, Usage):

@@ -5,6 +5,7 @@ from dataclasses import field
 from types import MappingProxyType
 
 from musician import service
+from musician.agents.registry import account_for
 from musician.plans.model import Answers, Changes, Isolation, Plan, Review, TaskSpec
 from musician.plans.touching import planned_files, shared_paths
 from musician.processes.machine import Machine
@@ -94,7 +95,7 @@ class Gatherer:
         closed: Mapping[str, Giving],
         accounts: Mapping[str, Accounts] = _NO_ACCOUNTS,
     ) -> Orchestra:
-        """Return everything at one moment; ``closed`` are the providers that do not answer. Blocks.
+        """Return everything at one moment; ``closed`` are the providers' accounts that give nothing. Blocks.
 
         ``accounts`` are the tasks' own, and that of one that has used nothing by the name "".
         """
@@ -115,8 +116,8 @@ class Gatherer:
         view, row = standing.view.this_time, standing.view.row
         owner = self._owner(view)
         isolated = spec.isolation is Isolation.WORKTREE
-        provider = self.agent or spec.agent
-        giving = closed.get(provider)
+        account = account_for(spec, self.agent or spec.agent)
+        giving = closed.get(account)
         return TaskFacts(
             task_id=row.task_id,
             state=row.state,
@@ -150,7 +151,7 @@ class Gatherer:
             is_skipped=row.skipped is not None,
             is_limited=giving is Giving.LIMITED,
             is_refused=giving is Giving.REFUSED,
-            unproven=provider if giving is Giving.UNPROVEN else "",
+            unproven=account if giving is Giving.UNPROVEN else "",
             failed_launches=self.memory.failed_launches.get(row.task_id, 0),
             exit_reason=(view.sessions[-1].exit_reason or "") if view.sessions else "",
         )

@@ -11,6 +11,7 @@ import anyio.abc
 from anyio.to_thread import run_sync
 
 from musician import service
+from musician.agents.registry import account_for
 from musician.plans.model import Plan, TaskSpec
 from musician.protocol.claim import Claim
 from musician.protocol.conductor import acts, orchestra
@@ -21,13 +22,14 @@ from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.protocol.values import dataclass
 from musician.runtime.conductor.answering import ask_answerer
-from musician.runtime.conductor.consulting import REVIEWER, Consultation, Spent
+from musician.runtime.conductor.consulting import REVIEWER, Consultation, Parked
 from musician.runtime.conductor.facts import Memory, submitted_commit
 from musician.runtime.conductor.merging import Merger
 from musician.runtime.conductor.reviewing import ask_reviewer
 from musician.runtime.meter import Meter
 from musician.runtime.owners import last_epoch, lives
 from musician.runtime.plantrees import PlanTrees
+from musician.runtime.provider import Provider
 from musician.runtime.resuming.resumption import checkpoint_number
 from musician.runtime.takeover import take_over
 from musician.runtime.verifying import verify_by_hand, verify_unseen
@@ -206,7 +208,7 @@ class Performer:
         task = self.plan.task(act.task_id)
         view = await run_sync(partial(service.task_view, self.store, act.task_id))
         consultation = self._consultation(task, view, f"review of message {act.message_id}")
-        with suppress(Spent):  # the next look asks a person for more, or waits; then it is asked anew
+        with suppress(Parked):  # the next look asks a person, or waits; then it is asked anew
             opinion = await ask_reviewer(consultation, task, view, act.message_id, settings=self.settings)
             await run_sync(partial(service.keep_opinion, self.store, act.task_id, act.message_id, opinion))
 
@@ -214,16 +216,23 @@ class Performer:
         task = self.plan.task(act.task_id)
         view = await run_sync(partial(service.task_view, self.store, act.task_id))
         consultation = self._consultation(task, view, f"answer to message {act.message_id}")
-        with suppress(Spent):
+        with suppress(Parked):
             opinion = await ask_answerer(consultation, task, view, act, settings=self.settings)
             await run_sync(partial(service.keep_opinion, self.store, act.task_id, act.message_id, opinion))
 
     def _consultation(self, task: TaskSpec, view: TaskView, item: str) -> Consultation:
+        agent = self.agent or task.agent
         payer = Claim(task_id=task.task_id, session_id=REVIEWER, epoch=last_epoch(view))
         return Consultation(
             root=self.root,
             trees=self.trees,
-            agent=self.agent or task.agent,
+            agent=agent,
+            provider=Provider(
+                store=self.store,
+                account=account_for(task, agent),
+                session_id=f"{REVIEWER} of {task.task_id}",
+            ),
+            limit_s=self.settings.waiting.limit_s,
             meter=Meter(store=self.store, claim=payer, ceilings=self.settings.ceilings),
             item=item,
             world=self.world,

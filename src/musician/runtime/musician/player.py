@@ -30,11 +30,11 @@ from musician.runtime.briefing import briefing_of
 from musician.runtime.checkpoint import run_checkpoint
 from musician.runtime.meter import Meter
 from musician.runtime.musician.engaged import Engaged
-from musician.runtime.musician.provider import Provider
 from musician.runtime.noticing import noticed
 from musician.runtime.permission import note_read, why_refused
 from musician.runtime.program import place_in_plan
 from musician.runtime.proposing import Desk, keep_made
+from musician.runtime.provider import Provider
 from musician.runtime.recording import Recorder
 from musician.runtime.resuming.lookback import ClaimedSession
 from musician.runtime.resuming.resolutions import take_up_resolution, trouble_told
@@ -58,6 +58,8 @@ class PlayedBy:
     subagents_model: str
     rules: str
     """How a model is to play, for the begin of each conversation."""
+    account: str
+    """The login by which the agent has its model."""
     token: str
     """Of the conversation that is to be gone on with, "" for a new one."""
 
@@ -77,7 +79,7 @@ class Player:
     _playing: anyio.CancelScope | None = None
     _used_pct: float | None = None
     """Of the context, as was told last."""
-    _provider: Provider = field(init=False)
+    provider: Provider = field(init=False)
     _at: str = ""
     """The item that is played, verified or reworked."""
 
@@ -90,7 +92,9 @@ class Player:
             brief=self._brief,
         )
         claimed = self.claimed
-        self._provider = Provider(store=claimed.store, claim=claimed.claim)
+        self.provider = Provider(
+            store=claimed.store, account=self.played_by.account, session_id=claimed.claim.session_id
+        )
         self._meter = Meter(store=claimed.store, claim=claimed.claim, ceilings=claimed.settings.ceilings)
 
     def begin(self, act: Begun, item: str) -> None:
@@ -251,12 +255,12 @@ class Player:
             return i.PieceEnded(item=piece.item, ending=i.PieceEnding.FAILED, detail=problem)
         if (found := await self._meter.look()) is not None:
             return i.PieceEnded(item=piece.item, ending=i.PieceEnding.SPENT, detail=found.text)
-        if (limited_s := await self._provider.leave_to_ask()) > 0:
+        if (limited_s := await self.provider.leave_to_ask()) > 0:
             detail = "its provider limits another session"
             return i.PieceEnded(
                 item=piece.item, ending=i.PieceEnding.LIMITED, detail=detail, wait_s=limited_s
             )
-        tell = self._provider.proving(kept(self.transcript, piece, self._heard))
+        tell = self.provider.proving(kept(self.transcript, piece, self._heard))
         async with self._meter.running(self._halt):
             ended = self._stopped(await self.engaged.play(piece, tell, self.group))
         if ended.ending is not i.PieceEnding.DONE:

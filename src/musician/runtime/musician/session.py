@@ -27,7 +27,6 @@ from musician.protocol.musician.state import Mode, MusicianState
 from musician.protocol.states import State
 from musician.protocol.values import dataclass, replace
 from musician.runtime.musician.player import PlayedBy, Player
-from musician.runtime.musician.provider import Provider
 from musician.runtime.musician.watching import Watcher
 from musician.runtime.recording import Recorder
 from musician.runtime.resuming.lookback import ClaimedSession
@@ -179,7 +178,7 @@ class Session:
                 self._end = act
 
     async def _await_limit(self) -> None:
-        await Provider(store=self.claimed.store, claim=self.claimed.claim).limit_over()
+        await self._player.provider.limit_over()
         await self._send.send(i.LimitLifted())
 
     async def _release(self) -> None:

@@ -12,7 +12,7 @@ import anyio
 import anyio.to_thread
 
 from musician import service
-from musician.agents.registry import model_of_subagents
+from musician.agents.registry import account_for, model_of_subagents
 from musician.plans.model import Network, Sandboxing, TaskSpec
 from musician.processes.life_lock import HeldBy, lock_path
 from musician.processes.machine import Machine
@@ -198,7 +198,7 @@ def _prepare(
     service.record_process(store, claim, "musician", identity)
     task = load_task_file(root, claim.task_id, taken.instruction_path)
     agent = agent or task.agent
-    service.describe_session(store, claim, agent=agent)
+    service.describe_session(store, claim, agent=agent, account=account_for(task, agent))
     row = service.task_row(store, claim.task_id)
     plan = None if row.plan_id is None else service.plan_row(store, row.plan_id)
     tree = world.open_tree(
@@ -298,6 +298,7 @@ async def _play(claimed: ClaimedSession, task: TaskSpec, agent: str, stop: _Stop
             or task.model
         ),
         rules=rules_for(task, claimed.settings),
+        account=account_for(task, agent),
         token=await anyio.to_thread.run_sync(partial(_conversation, claimed, agent)),
     )
     session = Session(claimed=claimed, played_by=played_by, recorder=recorder, transcript=transcript)

@@ -11,6 +11,7 @@ class MomentRow(NamedTuple):
     now: str
     seq: int
     quiet_s: float | None
+    limited_account: str | None
     met_at_s: float | None
     until_s: float | None
     limited_until: str | None

@@ -1,4 +1,4 @@
-"""Limits of the agents' providers: one breaker for each, the fleet's."""
+"""Limits of the accounts that agents have with their providers: one breaker for each, the fleet's."""
 
 from typing import NamedTuple
 
@@ -6,9 +6,9 @@ from musician.store.query import Command, Query
 
 
 class LimitRow(NamedTuple):
-    """``met_at_s`` is 0 of one that was never limited, only refused."""
+    """``account`` is a login with a provider; ``met_at_s`` is 0 of one that was never limited, only refused."""
 
-    provider: str
+    account: str
     met_at_s: float
     until_s: float
     times: int
@@ -16,16 +16,17 @@ class LimitRow(NamedTuple):
     probed_at_s: float
     probed_by: str
     now_s: float
+    until: str
     is_refused: bool
 
 
 class Limits:
-    provider_of = Query(str, "task_id")
+    account_of = Query(str, "task_id")
     now_s = Query(float)
-    limits = Query(LimitRow, "provider")
-    keep_limit = Command("provider met_at_s until_s times")
-    probe = Command("provider session_id")
-    prove = Command("provider")
-    refuse = Command("provider task_id kind subject_id")
+    limits = Query(LimitRow, "account")
+    keep_limit = Command("account met_at_s until_s times")
+    probe = Command("account session_id")
+    prove = Command("account")
+    refuse = Command("account task_id kind subject_id")
     retry_refused = Command("resolution")
-    lift = Command("provider")
+    lift = Command("account")

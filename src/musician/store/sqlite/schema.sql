@@ -209,10 +209,18 @@ CREATE TABLE conversations (
     PRIMARY KEY (task_id, claim_epoch)
 ) WITHOUT ROWID;
 
--- Why an agent's provider gives nothing, by the agent's name: one breaker for the whole fleet. Seconds since 1970 by the
+-- The login that a claim's agent has with its provider, where it is not the agent's own name.
+CREATE TABLE session_accounts (
+    task_id     TEXT NOT NULL,
+    claim_epoch INTEGER NOT NULL,
+    account     TEXT NOT NULL,
+    PRIMARY KEY (task_id, claim_epoch)
+) WITHOUT ROWID;
+
+-- Why an agent's provider gives an account nothing: one breaker for the whole fleet. Seconds since 1970 by the
 -- database's clock; ask_id is what a person was asked where only a person can help.
 CREATE TABLE limits (
-    provider TEXT NOT NULL PRIMARY KEY,
+    account  TEXT NOT NULL PRIMARY KEY,
     met_at_s REAL NOT NULL DEFAULT 0,
     until_s  REAL NOT NULL DEFAULT 0,
     times    INTEGER NOT NULL DEFAULT 0,  -- in a row

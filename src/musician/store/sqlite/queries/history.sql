@@ -5,15 +5,18 @@ SELECT * FROM history WHERE task_id = :task_id ORDER BY id;
 
 -- name: moment
 -- When a look was, by the database's clock and in the one order, and how long ago the task was last heard of: a change of
--- state, an entry of the journal, a musician's message. And until when its agent's provider gives nothing, if it does.
+-- state, an entry of the journal, a musician's message. And which account gives its agent nothing, and until when, if one
+-- does.
 SELECT datetime('now') AS now, (SELECT coalesce(max(seq), 0) FROM changes) AS seq,
        unixepoch('now', 'subsec') - max(unixepoch(at)) AS quiet_s,
-       l.met_at_s, l.until_s, datetime(l.until_s, 'unixepoch') AS limited_until, unixepoch('now', 'subsec') AS now_s
+       l.account AS limited_account, l.met_at_s, l.until_s, datetime(l.until_s, 'unixepoch') AS limited_until, unixepoch('now', 'subsec') AS now_s
 FROM (SELECT (SELECT at FROM history WHERE task_id = :task_id ORDER BY id DESC LIMIT 1) AS at
       UNION ALL SELECT (SELECT at FROM journal WHERE task_id = :task_id ORDER BY id DESC LIMIT 1)
       UNION ALL SELECT (SELECT timestamp FROM orchestration_messages
                         WHERE task_id = :task_id AND from_session <> 'task-00' ORDER BY id DESC LIMIT 1))
-LEFT JOIN limits l ON l.provider = (SELECT agent FROM sessions WHERE task_id = :task_id
+LEFT JOIN limits l ON l.account = (SELECT coalesce(account, agent)
+                                    FROM sessions LEFT JOIN session_accounts USING (task_id, claim_epoch)
+                                    WHERE task_id = :task_id
                                     ORDER BY claim_epoch DESC LIMIT 1);
 
 -- name: latest_change

@@ -21,6 +21,10 @@ SELECT * FROM sessions WHERE task_id = :task_id ORDER BY claim_epoch;
 -- name: describe_session
 UPDATE sessions SET agent = :agent WHERE task_id = :task_id AND claim_epoch = :claim_epoch;
 
+-- name: keep_account
+INSERT INTO session_accounts (task_id, claim_epoch, account) VALUES (:task_id, :claim_epoch, :account)
+ON CONFLICT (task_id, claim_epoch) DO UPDATE SET account = excluded.account;
+
 -- name: end_session
 -- The reason a session ended; the first one said stays.
 UPDATE sessions

@@ -1,14 +1,15 @@
-"""The provider of a session's agent, when it limits: waits for the limit's end, and asks again one session at a time.
+"""The provider of a session's account, when it limits: waits for the limit's end, and asks again one session at a time.
 
 All waits look at the database's clock, which may be set, and may stand still while the machine sleeps.
 """
+
+from functools import partial
 
 import anyio
 from anyio.to_thread import run_sync
 
 from musician import service
 from musician.agents import port
-from musician.protocol.claim import Claim
 from musician.protocol.rules.breaker import Leave
 from musician.protocol.values import dataclass
 from musician.store.port import Store
@@ -22,7 +23,8 @@ LOOK_AT_PROBE_S = 1.0
 @dataclass(slots=True, kw_only=True)
 class Provider:
     store: Store
-    claim: Claim
+    account: str
+    session_id: str
     _is_probed: bool = False
     """This session is the first to ask after a limit."""
 
@@ -33,7 +35,8 @@ class Provider:
 
     async def leave_to_ask(self) -> float:
         """Wait while another session asks first whether a limit is over; return how long one holds, 0 if none does."""
-        while (leave := await run_sync(service.leave_to_ask, self.store, self.claim)) is Leave.WAIT:
+        ask = partial(service.leave_to_ask, self.store, self.account, self.session_id)
+        while (leave := await run_sync(ask)) is Leave.WAIT:
             if (limited_s := await self._limited_for_s()) > 0:
                 return limited_s
             await anyio.sleep(LOOK_AT_PROBE_S)
@@ -46,10 +49,10 @@ class Provider:
         async def proved(event: port.AgentEvent) -> None:
             if self._is_probed and isinstance(event, port.Output | port.ToolUsed):
                 self._is_probed = False
-                await run_sync(service.prove, self.store, self.claim)
+                await run_sync(service.prove, self.store, self.account)
             await tell(event)
 
         return proved
 
     async def _limited_for_s(self) -> float:
-        return await run_sync(service.limited_for_s, self.store, self.claim.task_id)
+        return await run_sync(service.limited_for_s, self.store, self.account)
