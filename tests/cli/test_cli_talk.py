@@ -81,7 +81,8 @@ def test_what_a_message_could_do_to_a_terminal_it_does_not(ready: Path, call: Ca
 
 def test_a_cut_list_of_messages_says_so(ready: Path, call: Call) -> None:
     for number in range(3):
-        call("send", "task-01", f"text {number}")
+        said = call("send", "task-01", f"text {number}").out
+        assert "nobody plays it now: its next session reads it" in said
     cut = call("messages", "task-01", "--most", "2", "--json").json
     assert cut["truncated"]
     assert [message["message"] for message in cut["messages"]] == ["text 1", "text 2"]

@@ -108,10 +108,31 @@ def test_open_proposals_of_an_archived_plan_are_not_hidden(house: Path, call: Ca
     call(*made, "--", "In every test.")
     call("release", "task-01", "--session", "s1")
     said = call("plan", "archive", "first", "--abandon", "no time").out
-    assert "open proposals went with it: 1 (musician proposals list --plan first)" in said
+    assert "first is archived with open proposals: 1 (musician proposals list --plan first)" in said
     assert "first, archived: 1 open (musician proposals list --plan first)" in call("proposals", "list").out
     assert "Use fixtures" in call("proposals", "list", "--plan", "first").out
     assert "musician plan list" in call("plan", "restore", "other", expect=3).err
+
+
+@pytest.mark.parametrize("how", [("plan", "lock"), ("run",)], ids=["lock", "run"])
+def test_open_proposals_of_a_plan_that_is_archived_by_itself_are_told(
+    house: Path, call: Call, how: tuple[str, ...]
+) -> None:
+    """D32.9: by the command that puts it away, and in the summary of the next run, until somebody decides them."""
+    path = write_plan(house, "first")
+    call("plan", "lock", path)
+    call("claim", "task-01", "--session", "s1")
+    made = ("propose", "task-01", "--session", "s1", "--type", "PATTERN", "--title", "Use fixtures")
+    call(*made, "--", "In every test.")
+    call("release", "task-01", "--session", "s1")
+    call("run", path)
+    told = "first is archived with open proposals: 1 (musician proposals list --plan first)"
+    second = write_plan(house, "second")
+    done = call(*how, second)
+    assert told in done.out + done.err
+    again = call("run", second, "--summary", "summary.md")
+    assert told in again.out
+    assert "first is archived with open proposals: 1" in (house / "summary.md").read_text()
 
 
 def test_whose_ids_are_taken_is_not_restored(house: Path, call: Call) -> None:

@@ -77,6 +77,7 @@ def test_an_error_belongs_to_the_family_of_who_must_act(kind: type[MusicianError
         ("StaleVerdict", 4),
         ("AnsweredLate", 4),
         ("AskedNoMore", 4),
+        ("TaskIsOver", 4),
         ("ClaimBlocked", 5),
         ("NoRepository", 2),
     ],

@@ -14,6 +14,7 @@ from musician.protocol.errors import (
     IllegalEvent,
     NothingAgain,
     StillPlayed,
+    TaskIsOver,
 )
 from musician.protocol.journal import Entry, EntryKind, Progress
 from musician.protocol.messages.kinds import MessageType
@@ -197,8 +198,11 @@ def test_a_skipped_task_says_why_and_is_settled(store: Store, walk: Walk) -> Non
     assert service.open_asks(store) == ()
     assert [row.task_id for row in service.open_tasks(store)] == ["task-04", "task-05"]
     assert service.history_of(store, "task-01")[-1].message_type == MessageType.SKIPPED
+    with pytest.raises(TaskIsOver, match="musician task retry task-01 TEXT"):
+        service.send(store, "task-01", "go on")
     service.finish_conducting(store, conducting, "greeter")
     service.retry(store, "task-01")
+    assert service.send(store, "task-01", "go on") > 0
     row = service.plan_row(store, "greeter")
     assert row is not None
     assert row.finished_at is None

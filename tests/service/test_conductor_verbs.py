@@ -15,6 +15,7 @@ from musician.protocol.errors import (
     IllegalEvent,
     StaleVerdict,
     StillPlayed,
+    TaskIsOver,
     UnknownTask,
 )
 from musician.protocol.journal import Entry, EntryKind
@@ -409,6 +410,13 @@ def test_only_an_exited_task_is_reopened(
     walk(store, "task-01", state)
     with untouched(), pytest.raises(IllegalEvent):
         service.reopen(store, "task-01", "x")
+
+
+def test_what_is_said_to_a_withdrawn_task_is_refused(store: Store, walk: Walk, untouched: Untouched) -> None:
+    walk(store, "task-01", State.WATCHING)
+    service.withdraw(store, "task-01", "x")
+    with untouched(), pytest.raises(TaskIsOver, match="plan amend"):
+        service.send(store, "task-01", "go on")
 
 
 def test_an_unclaimed_task_is_withdrawn(store: Store, walk: Walk) -> None:

@@ -22,10 +22,12 @@ from musician.plans.warnings import warnings_of
 from musician.processes.output import headline
 from musician.protocol.arguments import as_argument
 from musician.protocol.errors import DatabaseUnusable, InvalidPlan, NotInitialised, StillPlayed, TreeNotReady
+from musician.reporting.plan_list import say_left_open
 from musician.runtime.drafting import agent_at_hand, look_at_project, write_draft
 from musician.runtime.locking import Amendment, amend_plan_file, check_ids, lock_plan_file
 from musician.runtime.trying import Trial, try_tests
 from musician.runtime.world import WORLD
+from musician.store.rows import ArchiveRow
 
 _path_argument = click.argument("path", metavar="PLAN", type=click.Path(path_type=Path))
 
@@ -147,9 +149,12 @@ def lock(app: App, path: Path) -> None:
 
     Locking an unchanged plan again does nothing. A changed one is refused, and the difference is shown.
     """
-    locked = lock_plan_file(app.root, app.store, path, app.settings)
+    away: list[ArchiveRow] = []
+    locked = lock_plan_file(app.root, app.store, path, app.settings, on_archived=away.append)
     document = {"plan": locked.plan_id, "sha256": locked.sha256, **_contents(locked)}
-    show(app, document, f"{locked.plan_id} is locked; play it with: musician run {as_argument(str(path))}")
+    document["archived"] = [row.plan_id for row in away]
+    said = f"{locked.plan_id} is locked; play it with: musician run {as_argument(str(path))}"
+    show(app, document, said, *filter(None, map(say_left_open, away)))
 
 
 @command("amend", parent=plan)

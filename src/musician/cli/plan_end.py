@@ -9,7 +9,7 @@ from musician.cli.render import fields, pairs, show, show_text, table
 from musician.processes.output import printable
 from musician.protocol.errors import UnknownPlan
 from musician.reporting.plan_list import list_plans as plans_there_are
-from musician.reporting.plan_list import listed, put_away
+from musician.reporting.plan_list import listed, put_away, say_left_open
 from musician.runtime.archiving import archive_plan, drop_plan, restore_plan
 
 _name_argument = click.argument("plan_id", metavar="NAME")
@@ -85,12 +85,7 @@ def archive(app: App, plan_id: str, reason: str | None) -> None:
     made = archive_plan(app.root, app.store, plan_id, app.settings, abandoned=reason)
     said = f"{plan_id} is archived; look at it with: musician plan show {plan_id}"
     show(app, fields(put_away(made)), said)
-    if made.proposals:
-        show_text(
-            app,
-            f"open proposals went with it: {made.proposals} (musician proposals list --plan {plan_id}); to accept one,"
-            f" first: musician plan restore {plan_id}",
-        )
+    show_text(app, *filter(None, (say_left_open(made),)))
 
 
 @command("restore")

@@ -21,6 +21,7 @@ from musician.plans.model import Answers, Review
 from musician.processes.of_session import without_session
 from musician.protocol.arguments import as_argument
 from musician.protocol.errors import MusicianError
+from musician.reporting.plan_list import say_left_open
 from musician.reporting.standing import Standing
 from musician.runtime.beginnings import notes_at_the_start
 from musician.runtime.cleaning import clean, clean_task
@@ -28,6 +29,7 @@ from musician.runtime.conductor.conduct import Ending, conduct
 from musician.runtime.in_force import settings_of_plan
 from musician.runtime.locking import lock_plan_file
 from musician.runtime.notifying import Notifier, own_terminal, ways_of
+from musician.store.rows import ArchiveRow
 from musician.trees.base import Move
 
 EXIT_CODES = {Ending.COMPLETE: 0, Ending.NEEDS_HUMAN: FAILED, Ending.INTERRUPTED: INTERRUPTED}
@@ -97,7 +99,8 @@ def run(
     for name in os.environ.keys() - without_session(os.environ).keys():
         del os.environ[name]  # a session's own command may have started us
     app.wait_as_long_as_a_claim()
-    locked = lock_plan_file(app.root, app.store, plan, app.settings)
+    away: list[ArchiveRow] = []
+    locked = lock_plan_file(app.root, app.store, plan, app.settings, on_archived=away.append)
     if jobs is None:
         jobs = min(MOST_JOBS, max(LEAST_JOBS, os.cpu_count() or 1))
     again = " ".join(("musician run", as_argument(str(plan)), *_given_options()))
@@ -133,7 +136,7 @@ def run(
         on_note=view.note,
         on_complete=(lambda _: None) if is_kept else partial(clean_task, app.root, app.store, locked.plan_id),
     )
-    for each in notes_at_the_start(app.root, app.store, locked):
+    for each in (*filter(None, map(say_left_open, away)), *notes_at_the_start(app.root, app.store, locked)):
         note(each)
     with view:
         outcome = anyio.run(notifier.beside, play)

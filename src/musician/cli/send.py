@@ -10,7 +10,7 @@ from musician.protocol.messages.corrections import with_corrections
 from musician.protocol.policy.forbidden import GRANTABLE, Act
 from musician.protocol.rules.ceilings import read_amounts
 from musician.protocol.states import State
-from musician.reporting.asks import still_asked
+from musician.reporting.asks import still_asked, who_reads
 from musician.runtime.takeover import hand_over
 
 _ACT = click.Choice([str(act) for act in GRANTABLE])
@@ -69,9 +69,15 @@ def send(
     )
     document = {"task_id": task_id, "message_id": message_id, "urgent": urgent}
     document |= {"granted": list(grants), "revoked": list(revokes)}
-    still = still_asked(app.store, task_id)
-    said = f"{task_id}: message {message_id} sent" + (" (urgent)" if urgent else "")
-    show(app, {**document, "still_asked": still or None}, *filter(None, (said, still)))
+    still, later = still_asked(app.store, task_id), who_reads(app.store, task_id)
+    said = (
+        f"{task_id}: message {message_id} sent"
+        + (" (urgent)" if urgent else "")
+        + (f"; {later}" if later else "")
+    )
+    show(
+        app, {**document, "is_played": not later, "still_asked": still or None}, *filter(None, (said, still))
+    )
 
 
 @command("stop")

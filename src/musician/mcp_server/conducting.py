@@ -16,10 +16,11 @@ from musician.plans.tasks import without_script
 from musician.plans.warnings import warnings_of
 from musician.protocol.errors import BadField, InvalidPlan, NoRepository
 from musician.protocol.states import WAITING, State
-from musician.reporting.asks import still_asked
+from musician.reporting.asks import still_asked, who_reads
 from musician.reporting.comments import rounds_of, say_round
 from musician.reporting.conducting import news, quoted, say_agenda
 from musician.reporting.evidence import evidence_of
+from musician.reporting.plan_list import say_left_open
 from musician.reporting.run_at_work import is_conducted
 from musician.reporting.standing import Standing
 from musician.reporting.wording import say_complete
@@ -29,6 +30,7 @@ from musician.runtime.commenting import parse_place
 from musician.runtime.locking import amend_plan_file, check_ids, lock_plan_file
 from musician.runtime.takeover import hand_over
 from musician.service import Dependents, TaskView
+from musician.store.rows import ArchiveRow
 from musician.trees.task_work import work_of
 
 _VERDICTS = {
@@ -95,7 +97,8 @@ def comment(served: ServedSession, *, task: str, line: str, text: str) -> str:
 def send(served: ServedSession, *, task: str, text: str, urgent: str = "no") -> str:
     message_id = service.send(served.store, task, text, urgent=urgent == "yes")
     said = f"{task}: message {message_id} sent"
-    return _then(served, "; ".join(filter(None, (said, still_asked(served.store, task)))))
+    more = (who_reads(served.store, task), still_asked(served.store, task))
+    return _then(served, "; ".join(filter(None, (said, *more))))
 
 
 def stop(served: ServedSession, *, task: str, how: str, text: str = "") -> str:
@@ -131,8 +134,10 @@ def plan(served: ServedSession, *, path: str, act: str) -> str:
             warnings = [f"warning: {each}" for each in (*without_script(read), *warnings_of(read))]
             return "\n".join([f"{read.plan_id}: {len(tuple(read.tasks))} tasks, no problem", *warnings])
         if act == "lock":
-            locked = lock_plan_file(served.root, served.store, file, served.settings)
-            return f"{locked.plan_id} is locked; play it with `run`"
+            away: list[ArchiveRow] = []
+            locked = lock_plan_file(served.root, served.store, file, served.settings, on_archived=away.append)
+            left = filter(None, map(say_left_open, away))
+            return "\n".join([f"{locked.plan_id} is locked; play it with `run`", *left])
         made = amend_plan_file(served.root, served.store, file, served.settings)
     except InvalidPlan as problem:
         return "\n".join(["not valid:", *problem.problems])

@@ -17,12 +17,21 @@ from musician.reporting.asks import next_command
 from musician.reporting.spans import stored_s
 from musician.reporting.standing import Standing
 from musician.store.port import Store
-from musician.store.rows import HumanRow, JournalRow, ProposalRow, SessionRow, SubmissionRow, VerificationRow
+from musician.store.rows import (
+    ArchiveRow,
+    HumanRow,
+    JournalRow,
+    ProposalRow,
+    SessionRow,
+    SubmissionRow,
+    VerificationRow,
+)
 from musician.trees.root import Root
 from musician.trees.task_work import Size, size_of
 from musician.verification.earlier import read_result
 
 _STEP = re.compile(r"step \d+")
+_MOST_ARCHIVED = 20
 _SENT_BACK = (State.REVIEW_FAILED, State.FIX_PROPOSED)
 
 
@@ -81,6 +90,8 @@ class Account:
     proposals: tuple[ProposalRow, ...]
     """Those that nobody has decided."""
     asks: tuple[HumanRow, ...]
+    archived: tuple[ArchiveRow, ...] = ()
+    """Earlier plans whose proposals nobody has decided, the last archived first."""
 
     @property
     def commands(self) -> tuple[str, ...]:
@@ -104,6 +115,7 @@ def account_of(
         deviations=tuple(row for each in standings for row in service.open_rows(each.view.journal)[0]),
         proposals=tuple(row for row in proposals if row.task_id in ids),
         asks=tuple(ask for each in standings for ask in each.asks),
+        archived=tuple(row for row in reversed(service.archives(store)) if row.proposals)[:_MOST_ARCHIVED],
     )
 
 

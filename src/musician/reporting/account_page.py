@@ -8,6 +8,7 @@ from musician.protocol.values import dataclass
 from musician.reporting.account import Account, Ended, SentBack, TaskAccount
 from musician.reporting.asks import asked, next_command
 from musician.reporting.markdown import MOST_CHARS, code, escaped, fenced, table_row, titled_list
+from musician.reporting.plan_list import say_left_open
 from musician.reporting.wording import duration
 from musician.store.rows import JournalRow, ProposalRow
 from musician.verification.findings import counted
@@ -32,6 +33,7 @@ def sections(account: Account) -> tuple[Section, ...]:
         ("Sessions that ended early", [_say_ended(each) for each in account.ended]),
         ("Open deviations", [_say_deviation(each) for each in account.deviations]),
         ("Open proposals", [_say_proposal(each) for each in account.proposals]),
+        ("Open proposals of earlier plans", list(map(say_left_open, account.archived))),
     )
     return tuple(Section(title=title, lines=tuple(lines)) for title, lines in found if lines)
 
@@ -61,6 +63,9 @@ def document(account: Account) -> dict[str, object]:
         "proposals": [
             {"id": row.id, "task_id": row.task_id, "type": row.type, "title": row.title, "path": row.path}
             for row in account.proposals
+        ],
+        "archived_proposals": [
+            {"plan_id": row.plan_id, "proposals": row.proposals} for row in account.archived
         ],
     }
 

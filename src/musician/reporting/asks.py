@@ -13,6 +13,7 @@ from musician import service
 from musician.processes.output import headline, one_line
 from musician.protocol.arguments import as_argument
 from musician.protocol.rules.ceilings import example_of
+from musician.protocol.states import ACTIVE
 from musician.protocol.values import dataclass
 from musician.store.port import Store
 from musician.store.rows import HumanRow
@@ -172,6 +173,13 @@ def still_asked(store: Store, task_id: str) -> str:
     if ask is None:
         return ""
     return f"{task_id} still waits, {headline(ask.text)}: {next_command(ask, plan_id='')}"
+
+
+def who_reads(store: Store, task_id: str) -> str:
+    """Return who will read a word to a task that nobody plays now; "" if a session has it."""
+    row = service.task_row(store, task_id)
+    is_played = row.session_id is not None and row.state in ACTIVE
+    return "" if is_played else "nobody plays it now: its next session reads it"
 
 
 def next_command(ask: HumanRow, *, plan_id: str) -> str:

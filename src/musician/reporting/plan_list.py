@@ -45,6 +45,16 @@ def listed(store: Store, row: PlanRow) -> ListedPlan:
     )
 
 
+def say_left_open(row: ArchiveRow) -> str:
+    """Return what an archived plan has left to decide, with the commands; "" of nothing."""
+    if not row.proposals:
+        return ""
+    return (
+        f"{row.plan_id} is archived with open proposals: {row.proposals}"
+        f" (musician proposals list --plan {row.plan_id}); to accept one, first: musician plan restore {row.plan_id}"
+    )
+
+
 def put_away(row: ArchiveRow) -> ListedPlan:
     return ListedPlan(
         plan_id=row.plan_id,

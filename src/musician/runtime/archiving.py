@@ -78,8 +78,8 @@ def archive_plan(
 
 def archive_finished(
     root: Root, store: Store, settings: Settings, *, needed: Iterable[str], world: World = WORLD
-) -> None:
-    """Put away every complete plan, before another is locked that ``needed`` these ids.
+) -> Iterator[ArchiveRow]:
+    """Put away every complete plan, before another is locked that ``needed`` these ids; yield each that was.
 
     One that does not stand in the way may stay while a run is at work.
     """
@@ -87,7 +87,7 @@ def archive_finished(
     for plan in service.all_plans(store):
         if plan.finished_at is not None:
             try:
-                archive_plan(root, store, plan.plan_id, settings, world=world)
+                yield archive_plan(root, store, plan.plan_id, settings, world=world)
             except ConductorRunning:
                 if needed.intersection(row.task_id.lower() for row in service.tasks_of(store, plan.plan_id)):
                     raise

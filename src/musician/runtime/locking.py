@@ -7,7 +7,7 @@ and thereby a new instruction message, which supersedes the older (D4). The user
 """
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -39,7 +39,7 @@ from musician.runtime.takeover import free
 from musician.runtime.world import WORLD, World
 from musician.service.documents import keep_instructions, latest_document
 from musician.store.port import Store
-from musician.store.rows import PlanRow
+from musician.store.rows import ArchiveRow, PlanRow
 from musician.trees.base import check_base
 from musician.trees.branches import branch_of, integration_branch
 from musician.trees.forward import settle
@@ -71,11 +71,19 @@ class Amendment:
     """Changed tasks that a session plays beside the run: they stay as they were, in what is locked now."""
 
 
-def lock_plan_file(root: Root, store: Store, path: Path, settings: Settings, world: World = WORLD) -> Plan:
+def lock_plan_file(
+    root: Root,
+    store: Store,
+    path: Path,
+    settings: Settings,
+    world: World = WORLD,
+    *,
+    on_archived: Callable[[ArchiveRow], None] = lambda _: None,
+) -> Plan:
     """Read a plan and lock it, unless it is locked like this already: safe to repeat after a kill at any
     moment.
 
-    Plans that are complete are put away first: their ids are free (D32).
+    Plans that are complete are put away first: their ids are free (D32). ``on_archived`` is told of each.
     The first time the tree must be fit to start from (:class:`TreeNotReady`). A plan that was changed since it was
     locked is :class:`PlanChanged`, with the difference.
     """
@@ -103,7 +111,9 @@ def lock_plan_file(root: Root, store: Store, path: Path, settings: Settings, wor
     _write(root, task_files)
     if locked is None:
         trust_what_is_there(root)
-        archive_finished(root, store, settings, needed=[task.task_id for task in plan.tasks], world=world)
+        needed = [task.task_id for task in plan.tasks]
+        for row in archive_finished(root, store, settings, needed=needed, world=world):
+            on_archived(row)
     service.lock_plan(
         store,
         plan,

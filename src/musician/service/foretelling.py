@@ -18,7 +18,8 @@ _NOTHING = Foreseen()
 def foretell(store: Store, task_id: str, now: Foreseen, *, look: str = "") -> bool:
     """Tell a task what is foretold now, as far as that is new to it; False if nothing is.
 
-    No question is answered by it, and no person's. :class:`IllegalEvent` on a complete task.
+    No question is answered by it, and no person's. :class:`IllegalEvent` on a complete task, :class:`TaskIsOver` on
+    one that is not played any more.
     """
     with store.write() as tx:
         load_unfinished(tx, task_id)

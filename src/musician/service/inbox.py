@@ -40,7 +40,8 @@ def send(
     ``question_id`` is what it answers: :class:`AnsweredLate` if that is not the open question any more.
     ``retries`` and ``more`` are granted with it, or nothing is. ``answers`` is the kind and the subject of what a
     person was asked: :class:`AskedNoMore` if that is settled.
-    :class:`IllegalEvent` on a complete task, for nobody would ever read it (D1).
+    :class:`IllegalEvent` on a complete task (D1), :class:`TaskIsOver` on one that was withdrawn or skipped: nobody
+    would ever read it.
     """
     if retries is not None and retries < 1:
         raise BadField(field="retries", value=retries, reason="grant at least one")

@@ -10,6 +10,7 @@ from musician.protocol.errors import (
     DatabaseUnusable,
     EvidenceMissing,
     IllegalEvent,
+    TaskIsOver,
     UnknownTask,
 )
 from musician.protocol.journal import Entry, EntryKind
@@ -49,10 +50,15 @@ def load_played(tx: Tx, task_id: str) -> TaskRow:
 
 
 def load_unfinished(tx: Tx, task_id: str) -> TaskRow:
-    """As :func:`load_played`, of a task to which something can be said yet; :class:`IllegalEvent` of a complete one."""
+    """As :func:`load_played`, of a task to which something can be said yet.
+
+    :class:`IllegalEvent` of a complete one, :class:`TaskIsOver` of one that was withdrawn or skipped.
+    """
     row = load_played(tx, task_id)
     if row.state is State.COMPLETE:
         raise IllegalEvent(task_id=task_id, state=row.state, event="send", actor=Actor.CONDUCTOR, allowed=())
+    if row.is_over:
+        raise TaskIsOver(task_id=task_id, is_skipped=row.skipped is not None)
     return row
 
 

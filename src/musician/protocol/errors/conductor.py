@@ -136,6 +136,20 @@ class NothingAgain(ConductorError):
         super().__init__(f"{task_id} is not played again, {reason}", remedy=remedy)
 
 
+class TaskIsOver(ConductorError):
+    """Nobody plays a task that was taken out of its plan or skipped, so nobody would read what is said to it."""
+
+    def __init__(self, *, task_id: str, is_skipped: bool) -> None:
+        self.task_id, self.is_skipped = task_id, is_skipped
+        how = "was skipped" if is_skipped else "was withdrawn from its plan"
+        super().__init__(
+            f"{task_id} {how}: nobody would read it, and nothing was sent",
+            remedy=f"`musician task retry {task_id} TEXT` has it played after all, and says that to whoever does"
+            if is_skipped
+            else "put it into the plan again, and `musician plan amend PLAN.md`",
+        )
+
+
 class DependentsWait(ConductorError):
     """Tasks are to be played after one that is to be skipped, and nobody has said what becomes of them."""
 

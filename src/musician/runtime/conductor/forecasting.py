@@ -18,7 +18,7 @@ from musician import service
 from musician.plans.model import Isolation, Plan
 from musician.processes.scratch import ScratchFolder
 from musician.protocol.conductor.orchestra import is_merge_trouble
-from musician.protocol.errors import IllegalEvent, MusicianError
+from musician.protocol.errors import IllegalEvent, MusicianError, TaskIsOver
 from musician.protocol.messages.forecasts import MERGED, Foreseen, Meeting, meeting
 from musician.protocol.states import State
 from musician.protocol.values import replace
@@ -87,7 +87,7 @@ class Forecaster:
     def _tell(self, task_id: str, now: Foreseen) -> None:
         others = branch_of(self._plan.plan_id, task_id).removesuffix(task_id)
         look = f"See a side: `git diff HEAD...{others}TASK -- FILE`."
-        with suppress(IllegalEvent):  # it is complete by now, and nobody would hear it
+        with suppress(IllegalEvent, TaskIsOver):  # it is over by now, and nobody would hear it
             service.foretell(self._store, task_id, now, look=look)
 
 
