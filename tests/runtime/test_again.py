@@ -224,3 +224,31 @@ def test_an_amendment_is_taken_up_by_the_next_run_where_the_first_was_killed(sta
     stage.git("commit", "-qam", "the plan, amended")
     stage.to_the_end()
     assert [stage.merged(name) for name in ("f1", "f2", "f3")] == ["1\n", "2\n", "3\n"]
+
+
+def test_work_of_a_task_that_is_taken_out_is_told_and_kept(stage: "Stage") -> None:
+    """D32: one that was complete and not merged yet was left out of the result without a word."""
+    stage.write(HEAD + task(1, "echo 1 > f1") + task(2, "echo 2 > f2", FAILS) + task(3, "echo 3 > f3"))
+    stage.lock()
+    played = stage.start("work", "task-01")
+    stage.until(lambda: stage.state("task-01") is State.NEEDS_REVIEW)
+    assert stage.run("review", "approve", "task-01").code == 0
+    assert (stage.end(played).code, stage.state("task-01")) == (0, State.COMPLETE)
+    failed = stage.start("work", "task-02")
+    stage.until(lambda: stage.state("task-02") is State.ERROR)
+    assert stage.run("stop", "task-02").code == 0
+    stage.end(failed)
+    skipped = stage.run("task", "skip", "task-02", "not worth it")
+    stage.plan.write_text(HEAD + task(3, "echo 3 > f3"))
+    stage.git("commit", "-qam", "without two")
+    amended = json.loads(stage.run("plan", "amend", "PLAN.md", "--json").out)
+    assert [each["task_id"] for each in amended["left"]] == ["task-01", "task-02"]
+    assert f"git merge {amended['left'][1]['ref']}" in skipped.out, skipped
+    assert stage.conduct().code == 0, stage.told()
+    for branch in ("task-01", "task-02"):
+        stage.git("worktree", "remove", "--force", f".musician/trees/band/{branch}")
+        stage.git("branch", "-D", f"musician/band/{branch}")
+    for each, name in zip(amended["left"], ("f1", "f2"), strict=True):
+        stage.git("merge", "-q", "-m", "his", each["ref"])
+        assert (stage.root / name).exists()
+    assert stage.run("plan", "amend", "PLAN.md").out == "no task changed\n", "it is merged, and told no more"

@@ -172,9 +172,10 @@ def amend(app: App, path: Path) -> None:
 def show_amendment(app: App, made: Amendment) -> None:
     """Say what was taken up. It ends with 4 if something was not."""
     changes: dict[str, tuple[str, ...]] = {what: getattr(made, what) for what in _AMENDED}
-    document = {"plan": made.plan.plan_id, "sha256": made.plan.sha256}
+    left = [fields(each) for each in made.left]
+    document = {"plan": made.plan.plan_id, "sha256": made.plan.sha256, "left": left}
     said = [f"{_AMENDED[what]}: {', '.join(ids)}" for what, ids in changes.items() if ids]
-    said = said or ["no task changed"]
+    said = [*(said or ["no task changed"]), *map(str, made.left)]
     show(app, {**document, **{what: list(ids) for what, ids in changes.items()}}, *said)
     if made.kept:
         click.get_current_context().exit(StillPlayed.exit_code)

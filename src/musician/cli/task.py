@@ -99,10 +99,11 @@ def skip(app: App, task_id: str, text: str, dependents: str | None) -> None:
     `musician task retry` takes it back.
     """
     named = None if dependents is None else Dependents(dependents)
-    done = skip_task(app.root, app.store, task_id, text, app.settings, dependents=named)
+    done, left = skip_task(app.root, app.store, task_id, text, app.settings, dependents=named)
     told = [f"skipped: {', '.join(done.skipped)}"] if done.skipped else [f"{task_id} is skipped already"]
     told += [f"played without it: {', '.join(done.go_on)}"] if done.go_on else []
-    show(app, fields(done), *told, _taken_up(app, task_id))
+    document = fields(done, left=[fields(each) for each in left])
+    show(app, document, *told, *map(str, left), _taken_up(app, task_id))
 
 
 def _said(done: Retried, kept_at: str | None) -> str:

@@ -120,9 +120,10 @@ def again(served: ServedSession, *, task: str, how: str, text: str = "") -> str:
         return _then(served, "; ".join(filter(None, (said, still_asked(served.store, task)))))
     if not text.strip():
         raise BadField(field="text", value=text, reason="say why")
-    gone = skip_task(served.root, served.store, task, text, served.settings, dependents=_SKIPS[how])
+    gone, left = skip_task(served.root, served.store, task, text, served.settings, dependents=_SKIPS[how])
     without = f"; played without it: {', '.join(gone.go_on)}" if gone.go_on else ""
-    return _then(served, f"skipped: {', '.join(gone.skipped) or 'it was already'}{without}")
+    kept = "".join(f"; {each}" for each in left)
+    return _then(served, f"skipped: {', '.join(gone.skipped) or 'it was already'}{without}{kept}")
 
 
 def plan(served: ServedSession, *, path: str, act: str) -> str:
@@ -143,6 +144,7 @@ def plan(served: ServedSession, *, path: str, act: str) -> str:
         return "\n".join(["not valid:", *problem.problems])
     changed = (*made.added, *made.back, *made.changed, *made.withdrawn)
     kept = f"; not taken up, sessions play them: {', '.join(made.kept)}" if made.kept else ""
+    kept += "".join(f"; {each}" for each in made.left)
     return _then(served, f"{made.plan.plan_id} is amended ({', '.join(changed) or 'no task changed'}{kept})")
 
 

@@ -14,6 +14,7 @@ from musician.runtime.takeover import take_over
 from musician.runtime.world import WORLD, World
 from musician.service import Dependents, Retried, Skipped
 from musician.store.port import Store
+from musician.trees.removed import Removed, keep_removed
 from musician.trees.root import Root
 
 
@@ -46,10 +47,14 @@ def skip_task(
     *,
     dependents: Dependents | None = None,
     world: World = WORLD,
-) -> Skipped:
-    """As :func:`musician.service.skip`; the task of a session that is gone is taken over. Blocks."""
+) -> tuple[Skipped, tuple[Removed, ...]]:
+    """As :func:`musician.service.skip`, and what is kept of the work; the task of a session that is gone is taken over.
+    Blocks.
+    """
     _take_over_if_gone(root, store, task_id, settings_of_task(store, task_id, settings), world)
-    return service.skip(store, task_id, reason, dependents=dependents)
+    done = service.skip(store, task_id, reason, dependents=dependents)
+    plan_id = service.task_row(store, task_id).plan_id
+    return done, () if plan_id is None else keep_removed(root, plan_id, done.skipped)
 
 
 def _take_over_if_gone(root: Root, store: Store, task_id: str, settings: Settings, world: World) -> None:

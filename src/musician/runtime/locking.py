@@ -45,6 +45,7 @@ from musician.trees.branches import branch_of, integration_branch
 from musician.trees.forward import settle
 from musician.trees.integrity import begin_anew
 from musician.trees.preconditions import check_repository
+from musician.trees.removed import Removed, keep_removed
 from musician.trees.root import Root, choose_temp, exclude_private, keep_from_cleaning
 from musician.trees.shared_config import trust_what_is_there
 
@@ -67,6 +68,8 @@ class Amendment:
     changed: tuple[str, ...]
     too_late: tuple[str, ...]
     withdrawn: tuple[str, ...]
+    left: tuple[Removed, ...] = ()
+    """The work, not merged, of tasks that are no longer in the plan, complete ones too."""
     kept: tuple[str, ...] = ()
     """Changed tasks that a session plays beside the run: they stay as they were, in what is locked now."""
 
@@ -174,7 +177,9 @@ def amend_alone(
             as_seen={task_id: epochs[task_id] for task_id in amendment.changed if is_beside_run},
         )
         keep_instructions(store, task_files)
-    return amendment
+        gone = epochs.keys() - {task.task_id for task in plan.tasks}
+        left = keep_removed(root, plan.plan_id, sorted(gone))
+    return replace(amendment, left=left)
 
 
 @contextmanager

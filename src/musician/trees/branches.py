@@ -55,6 +55,9 @@ PARTIAL = "partial"
 REPLACED = "replaced"
 """The folder of refs that keep all the work of a task that was started over. Nothing of ours removes them."""
 
+REMOVED = "removed"
+"""The folder of refs that keep work of tasks that their plan went on without. Nothing of ours removes them."""
+
 MOVED = "moved"
 """The folder of refs that keep what somebody else moved a plan's branch to. Nothing of ours removes them."""
 
