@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -158,6 +159,16 @@ def test_tabs_in_the_background_leave_the_browser_its_connections(
         call("send", "1", "while nobody saw it")
         pages[0].evaluate(turned % "false")
         expect(pages[0].locator("#timeline")).to_contain_text("while nobody saw it")
+        pages[0].evaluate(turned % "true")
+        freezer = browser.new_cdp_session(pages[0])
+        freezer.send("Page.setWebLifecycleState", {"state": "frozen"})
+        assert desk.end() == 0
+    call("send", "1", "while it was frozen and its server gone")
+    with Served(ready, command):
+        freezer.send("Page.setWebLifecycleState", {"state": "active"})
+        pages[0].evaluate(turned % "false")
+        expect(pages[0].locator("#timeline")).to_contain_text("while it was frozen and its server gone")
+        expect(pages[0].locator("#lost")).to_be_hidden()
         for page in pages:
             page.close()
 
@@ -166,17 +177,28 @@ def test_tabs_in_the_background_leave_the_browser_its_connections(
 def test_a_server_that_is_gone_is_told_and_found_again(
     ready: Path, call: Call, command: tuple[str, ...], browser: BrowserContext
 ) -> None:
+    """PROOF-9: the page itself goes on; nobody loads it again."""
     page = browser.new_page()
     with Served(ready, command) as desk:
         page.goto(desk.address)
+        page.goto(f"{desk.base}/timeline")
+        page.evaluate("window.isTheSame = true")
         expect(page.locator("#lost")).to_be_hidden()
         assert desk.end() == 0
         expect(page.locator("#lost")).to_be_visible()
     call("send", "1", "while it was gone")
     with Served(ready, command) as desk:
-        expect(page.locator("#lost")).to_be_hidden()
-        page.goto(f"{desk.base}/timeline")
         expect(page.locator("#timeline")).to_contain_text("while it was gone")
+        expect(page.locator("#lost")).to_be_hidden()
+        desk.process.kill()
+        expect(page.locator("#lost")).to_be_visible()
+    call("send", "1", "while it was dead")
+    with Served(ready, command) as desk:
+        expect(page.locator("#timeline")).to_contain_text("while it was dead")
+        expect(page.locator("#lost")).to_be_hidden()
+        call("send", "1", "and then")
+        expect(page.locator("#timeline")).to_contain_text("and then")
+        assert page.evaluate("window.isTheSame")
         page.close()
 
 
@@ -353,6 +375,7 @@ PAGES = (
     "/",
     "/timeline",
     "/plans",
+    "/fleet",
     "/proposals",
     "/decided",
     "/tasks/task-01",
@@ -362,18 +385,37 @@ PAGES = (
 
 
 @pytest.mark.deep
-def test_every_page_fits_a_phone(submitted: Path, command: tuple[str, ...], browser: BrowserContext) -> None:
-    """PROOF-9"""
+def test_every_page_fits_a_phone_and_a_thumb_reviews_on_it(
+    submitted: Path, call: Call, command: tuple[str, ...], browser: BrowserContext
+) -> None:
+    """PROOF-9: whatever long words are on it."""
+    call("send", "1", "W" * 3000)
+    call("deviation", "1", "Low", f"it is in {'a/long/way/' * 100}")
+    with closing(Project(str(submitted))) as project:
+        service.ask_human(project.store, "task-02", kind="trouble", subject_id=1, text="/mnt/" + "x" * 400)
+    assert browser.browser is not None
+    phone = browser.browser.new_context(
+        viewport={"width": 360, "height": 700}, has_touch=True, is_mobile=True, device_scale_factor=2
+    )
     with Served(submitted, command) as desk:
-        page = browser.new_page()
-        page.set_viewport_size({"width": 360, "height": 700})
+        page = phone.new_page()
         page.goto(desk.address)
         for path in PAGES:
             page.goto(desk.base + path)
             if path.endswith("review"):
                 expect(page.locator(".diff")).to_be_visible()
             assert page.evaluate("document.scrollingElement.scrollWidth") <= 360, path
-        page.close()
+        page.goto(desk.base)
+        page.locator("#needs .need", has_text="task-01").get_by_role("link").first.tap()
+        expect(page).to_have_title("Review of task-01 · Musician")
+        page.get_by_role("button", name="Comment on line 1").tap()
+        page.keyboard.type("say who is greeted")
+        page.get_by_role("button", name="Add the point").tap()
+        expect(page.locator("#drafts li")).to_contain_text("say who is greeted")
+        page.get_by_role("button", name="Send back").tap()
+        expect(page).to_have_title("task-01 · Musician")
+    phone.close()
+    assert call("status", "1", "--json").json["state"] == "review_failed"
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
