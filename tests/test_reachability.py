@@ -51,7 +51,9 @@ def surfaces(source: Source) -> set[Unit]:
 
 def _is_called(name: str) -> bool:
     """Whether the terminal's library calls it: by a key, for an event, or to build a screen."""
-    return name.rpartition(".")[2].startswith(("action_", "on_", "compose", "get_default_screen"))
+    return name.rpartition(".")[2].startswith(
+        ("action_", "check_action", "on_", "compose", "get_default_screen")
+    )
 
 
 @cache

@@ -56,11 +56,13 @@ def _joined(text: str) -> str:
 
 
 @asynccontextmanager
-async def terminal(folder: Path, *, size: tuple[int, int] = (80, 24)) -> AsyncIterator[Terminal]:
+async def terminal(
+    folder: Path, *, size: tuple[int, int] = (80, 24), read_only: bool = False
+) -> AsyncIterator[Terminal]:
     project = Project(os.fspath(folder))
     try:
-        app = Top(project)
-        async with app.run_test(size=size) as pilot:
+        app = Top(project, read_only=read_only)
+        async with app.run_test(size=size, notifications=True) as pilot:
             yield Terminal(app, pilot)
     finally:
         project.close()

@@ -41,6 +41,8 @@ def test_every_surface_wants_the_same_of_a_person(submitted: Path, desk: TestCli
             return await seen.sees("2 for you", *reasons, *commands)
 
     text = asyncio.run(story())
-    assert re.findall(r"^! (.*)$", text, flags=re.M) == reasons
-    assert [line.split("  ")[1] for line in text.splitlines() if line.startswith("  musician")] == commands
+    assert re.findall(r"^ ! (.*)$", text, flags=re.M) == reasons
+    assert [
+        line.strip().split("  ")[0] for line in text.splitlines() if line.startswith("   musician")
+    ] == commands
     assert "(" not in text.partition(commands[-1])[2], "no lane has a task that is asked for"

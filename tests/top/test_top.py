@@ -81,7 +81,7 @@ def test_a_verdict_is_for_what_was_seen(submitted: Path, program: Call) -> None:
             await seen.press("d")
             await seen.sees("Review of task-01", "greeter.py")
             await asyncio.to_thread(again)
-            await seen.sees("u loads what is there")
+            await seen.sees("There is a newer submission", "u loads it")
             await seen.press("f")
             await seen.sees("Propose a fix to task-01")
             await seen.type("mine")

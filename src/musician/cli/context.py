@@ -1,6 +1,7 @@
 """The application object of a command: its repository, settings, database and output format."""
 
 import os
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -28,6 +29,8 @@ class App(Project, AbstractContextManager["App"]):
         self.json = False
         self.plan_id: str | None = None
         self._archive: Store | None = None
+        self.tell_wait: Callable[[str], object] = lambda text: click.echo(f"musician: {text}", err=True)
+        """What tells of a long wait; from any thread."""
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -74,4 +77,4 @@ class App(Project, AbstractContextManager["App"]):
 
     def on_long_wait(self, pid: int | None) -> None:
         holder = "another program" if pid is None else f"pid {pid}"
-        click.echo(f"musician: waiting for the database, held by {holder}", err=True)
+        self.tell_wait(f"waiting for the database, held by {holder}")

@@ -89,7 +89,7 @@ def stop(app: App, task_id: str, text: str | None) -> None:
 
     It writes its HANDOFF and exits. No other session continues until you say so: musician send TASK "go on".
     """
-    text = text or "Stop now: write the HANDOFF and exit."
+    text = text or service.STOP_NOW
     message_id = service.request_exit(app.store, task_id, text, urgent=True, hold=True)
     document = {"task_id": task_id, "message_id": message_id, "urgent": True, "state": "exit_requested"}
     show(app, document, f"{task_id}: exit requested by message {message_id}")

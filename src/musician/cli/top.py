@@ -10,8 +10,9 @@ from musician.cli.options import command
 
 
 @command("top")
+@click.option("--read-only", is_flag=True, help="Show everything, and take no orders.")
 @click.pass_obj
-def top(app: App) -> None:
+def top(app: App, read_only: bool) -> None:
     """Show in this terminal what needs you and how the tasks stand, and review by keys.
 
     The same as `musician dashboard`, for ssh and small windows. ? shows the keys.
@@ -23,7 +24,8 @@ def top(app: App) -> None:
     if app.json or not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise click.UsageError("it needs a terminal; `musician needs-me` and `musician status` print")
     _ = app.store  # what is wrong with it is told before the screen is taken
-    shown = Top(app)
+    shown = Top(app, read_only=read_only)
+    app.tell_wait = shown.tell_from_thread
     shown.run()
     if shown.return_code:
         click.get_current_context().exit(INTERNAL)

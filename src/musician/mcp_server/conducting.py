@@ -103,7 +103,7 @@ def send(served: ServedSession, *, task: str, text: str, urgent: str = "no") -> 
 
 def stop(served: ServedSession, *, task: str, how: str, text: str = "") -> str:
     if how == "now":
-        said = text or "Stop now: write the HANDOFF and exit."
+        said = text or service.STOP_NOW
         message_id = service.request_exit(served.store, task, said, urgent=True, hold=True)
         return f"{task}: exit requested by message {message_id}; it goes on when you send it a word"
     message_id, state = hand_over(served.root, served.store, task, text or None, served.settings)

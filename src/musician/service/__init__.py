@@ -118,7 +118,7 @@ else:
             "subagents": "Subagent begin_subagent end_subagent end_subagents_but running_subagents",
             "submissions": "announce ask report resume submit",
             "takeover": "fence hand_over reopen take_over withdraw",
-            "verdicts": "judge request_exit",
+            "verdicts": "STOP_NOW judge request_exit",
             "views": (
                 "PlanViews TaskView all_plans clock_s conductor_row count_plans current_plans everything "
                 "has_tasks history_of message_row messages_of names_like now open_tasks receipts_of siblings task_row "

@@ -23,6 +23,9 @@ from musician.store.queries.plans import Plans
 from musician.store.queries.work import Work
 from musician.store.rows import HistoryRow
 
+STOP_NOW = "Stop now: write the HANDOFF and exit."
+"""What an urgent stop says where nobody says it otherwise."""
+
 
 def judge(
     store: Store,

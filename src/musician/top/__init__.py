@@ -8,6 +8,8 @@ is the verb that the command line calls; a verdict names the submission that was
 What sessions wrote reaches the terminal through ``rows.inert`` alone, which leaves it nothing but text: neither the
 library's markup nor the terminal's control characters act.
 
-Where do we … look again, and take an order? ``app``; show rows? ``rows``, in a ``page``; the first screen? ``home``;
-a task? ``task``; a review? ``review``; ask for a text? ``say``.
+Where do we … look again, and take an order? ``app``; show rows? ``rows``, in a ``page``; the first screen? ``home``,
+what is wanted there ``needs``; a task? ``task``, its messages ``messages``, the orders about it ``offers``; a review?
+``review``, the lines of a file ``difference``, what was viewed ``viewed``; the other places? ``plans``, ``proposals``,
+``fleet``, ``happened``; ask before an order? ``say``.
 """

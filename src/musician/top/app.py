@@ -3,21 +3,33 @@
 import asyncio
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from functools import partial
+from typing import ClassVar
 
 from anyio.to_thread import run_sync
 from textual.app import App
+from textual.binding import Binding, BindingType
 
 from musician.processes.machine import MACHINE
 from musician.processes.output import one_line
 from musician.project import Project
 from musician.protocol.errors import MusicianError
 from musician.reporting.overview import Overview
+from musician.runtime.archiving import ArchivedProject
 from musician.runtime.overseeing import branch_of, check_database, look
 from musician.store.listening import Listener
+from musician.top.fleet import Fleet
+from musician.top.happened import Decided, Timeline
 from musician.top.home import Home
+from musician.top.needs import OneStep, give
+from musician.top.offers import Offer
 from musician.top.page import Folded, Page
-from musician.top.say import Say
+from musician.top.plans import Plans
+from musician.top.proposals import Proposals
+from musician.top.say import Choose, Say
+from musician.top.viewed import Viewed
 
 BEAT_S = 10.0
 """How old what no row says may be: that an owner died, that a heartbeat grew old."""
@@ -25,24 +37,26 @@ _MOST_PLACE_CHARS = 80
 
 
 class Top(App[None]):
-    """``project`` must be open; the program closes nothing of it."""
+    """``project`` must be open; the program closes nothing of it. ``read_only``: it takes no orders."""
 
     ENABLE_COMMAND_PALETTE = False
-    CSS = """
-    #glance, #title { height: auto; max-height: 2; }
-    #glance { background: $primary-background; }
-    #lost { display: none; max-height: 3; background: $error; color: $text; }
-    Rows { height: 1fr; padding: 0; scrollbar-size-vertical: 1; }
-    Say, Keys { align: center middle; }
-    Say > Vertical, Keys > Static { width: 100%; max-width: 76; height: auto; max-height: 100%; }
-    Say > Vertical, Keys > Static { background: $surface; padding: 0 1; }
-    Say TextArea { height: 8; max-height: 50%; }
-    """
+    CSS_PATH = "top.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("1", "go(1)", "Tasks"),
+        Binding("2", "go(2)", "Proposals"),
+        Binding("3", "go(3)", "Plans"),
+        Binding("4", "go(4)", "Fleet"),
+        Binding("5", "go(5)", "Timeline"),
+        Binding("6", "go(6)", "Decided"),
+        Binding("ctrl+c,ctrl+q", "quit", show=False, priority=False),
+        Binding("ctrl+z", "suspend_process", show=False),
+    ]
 
-    def __init__(self, project: Project) -> None:
+    def __init__(self, project: Project, *, read_only: bool = False) -> None:
         super().__init__(ansi_color=bool(os.environ.get("NO_COLOR")) or None)
-        self.project = project
+        self.project, self.read_only = project, read_only
         self.place = one_line(f"{project.root.path.name} ({branch_of(project.root)})", _MOST_PLACE_CHARS)
+        self.viewed = Viewed(project.root.musician_dir)
         self._ear: Listener | None = None
 
     def get_default_screen(self) -> Home:
@@ -58,12 +72,21 @@ class Top(App[None]):
         if self._ear is not None:
             self._ear.nudge()
 
+    @contextmanager
+    def opened(self, plan: str | None) -> Iterator[Project]:
+        """Give the project to look at: this one, or that of an archived plan; :class:`UnknownPlan`. Blocks."""
+        if plan is None:
+            yield self.project
+            return
+        with closing(ArchivedProject(self.project, plan)) as project:
+            yield project
+
     async def _follow(self) -> None:
         with self.project.store.listen(journals=True) as self._ear:
             while True:
                 page = self._front
                 try:
-                    seen, (title, rows) = await run_sync(self._look, page)
+                    seen, (title, rows) = await run_sync(self._look, page, abandon_on_cancel=True)
                 except MusicianError as error:
                     if self._can_show(page):
                         page.lose(str(error))
@@ -82,31 +105,67 @@ class Top(App[None]):
 
     def _look(self, page: Page) -> tuple[Overview, Folded]:
         seen = look(self.project, MACHINE)
-        return seen, page.fold(seen)
+        with self.opened(page.plan) as project:
+            return seen, page.fold(seen, project)
 
     def tell(self, text: str) -> None:
         self.notify(text, markup=False)
+
+    def ask(self, title: str, take: Callable[[str], object], *, text: str = "") -> None:
+        """Ask for a text that is no order."""
+
+        def taken(text: str | None) -> None:
+            if text is not None:
+                take(text)
+
+        self.push_screen(Say(title, text), taken)
+
+    def offer(self, title: str, offers: Sequence[Offer]) -> None:
+        """Have one of the orders chosen, and ask what it needs."""
+        if not offers:
+            self.tell("There is nothing to order here.")
+            return
+
+        def chosen(number: int | None) -> None:
+            if number is not None:
+                self.give(offers[number])
+
+        self.push_screen(Choose(title, tuple(each.label for each in offers)), chosen)
+
+    def give(self, offer: Offer) -> None:
+        self.order(offer.title, offer.verb, text=offer.text)
+
+    def answer(self, step: OneStep) -> None:
+        """Answer what is wanted of a person, in one step."""
+        if self.read_only:
+            self.tell("It was started with --read-only, and takes no orders.")
+            return
+        text = step.order.more or step.order.text
+        about = "how much more" if step.order.more else step.effect
+        self.order(f"{step.need.task_id}: {about}", partial(give, self.project, step), text=text)
 
     def order(
         self,
         title: str,
         verb: Callable[[str], object],
         *,
-        text: str = "",
+        text: str | None = "",
         and_then: Callable[[], object] = lambda: None,
     ) -> None:
-        """Ask for a text and give an order with it. A refusal gives back what was written."""
+        """Ask for a text, or with None only whether, and give an order. A refusal gives back what was written."""
         self.run_worker(self._order(title, verb, text, and_then))
 
     async def _order(
-        self, title: str, verb: Callable[[str], object], text: str, and_then: Callable[[], object]
+        self, title: str, verb: Callable[[str], object], text: str | None, and_then: Callable[[], object]
     ) -> None:
         given = await self.push_screen_wait(Say(title, text))
         while given is not None:
             try:
-                await run_sync(self._give, verb, given)
+                await run_sync(self._give, verb, given, abandon_on_cancel=True)
             except MusicianError as error:
-                given = await self.push_screen_wait(Say(title, given, refused=str(error)))
+                self.look_now()
+                again = None if text is None else given
+                given = await self.push_screen_wait(Say(title, again, refused=str(error)))
             else:
                 and_then()
                 self.look_now()
@@ -115,3 +174,24 @@ class Top(App[None]):
     def _give(self, verb: Callable[[str], object], text: str) -> None:
         check_database(self.project.store)
         verb(text)
+
+    def tell_from_thread(self, text: str) -> None:
+        with suppress(RuntimeError):  # before it runs, and when it has ended
+            self.call_from_thread(self.tell, text)
+
+    def action_go(self, number: int) -> None:
+        """Go to one of the places that are not about one task."""
+        plan = self._front.plan
+        while len(self.screen_stack) > 1:
+            self.pop_screen()
+        match number:
+            case 2:
+                self.push_screen(Proposals())
+            case 3:
+                self.push_screen(Plans())
+            case 4:
+                self.push_screen(Fleet())
+            case 5:
+                self.push_screen(Timeline(plan))
+            case 6:
+                self.push_screen(Decided(plan))

@@ -13,7 +13,6 @@ from musician.protocol.errors import MusicianError
 from musician.protocol.states import State
 from musician.protocol.values import dataclass
 from musician.reporting.comments import Places, places_of, rounds_of, say_draft, say_round
-from musician.reporting.diff_view import file_view
 from musician.reporting.evidence import Evidence, evidence_of
 from musician.reporting.overview import Overview
 from musician.reporting.standing import Standing
@@ -21,12 +20,17 @@ from musician.reporting.under_review import Change, change_of, submission_of
 from musician.runtime.commenting import comment
 from musician.service import TaskView
 from musician.store.rows import MessageRow
+from musician.top.difference import OfFile, OfLine, file_rows
+from musician.top.messages import Messages
 from musician.top.page import Folded, Page
-from musician.top.rows import Part, Row, block, row
-from musician.trees.diffs import FileDiff, patch_of, text_of_blob
+from musician.top.rows import Part, Row, block, heading, nearest, row
+from musician.trees.diffs import FileDiff
 
-_SIGNS = {"+": "$text-success", "-": "$text-error", " ": ""}
-_DEFAULTS = {State.REVIEW_APPROVED: "Approved.", State.REVIEW_FAILED: "", State.FIX_PROPOSED: ""}
+_VERDICTS = {
+    State.REVIEW_APPROVED: "Approve",
+    State.REVIEW_FAILED: "Send back",
+    State.FIX_PROPOSED: "Propose a fix to",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,36 +42,47 @@ class Seen:
     change: Change | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfDraft:
+    number: int
+
+
 class Review(Page):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("a", "judge('review_approved')", "Approve"),
         Binding("r", "judge('review_failed')", "Send back"),
         Binding("f", "judge('fix_proposed')", "Fix"),
+        Binding("v", "view", "Viewed"),
+        Binding("c", "since", "Changes since"),
+        Binding("w", "space", "White space"),
         Binding("u", "update", "Load newer", show=False),
+        Binding("m", "messages", show=False),
     ]
+    ORDERS: ClassVar[frozenset[str]] = frozenset({"judge"})
 
-    def __init__(self, task_id: str) -> None:
-        super().__init__()
+    def __init__(self, task_id: str, plan: str | None = None) -> None:
+        super().__init__(plan)
         self._task_id = task_id
         self._seen: Seen | None = None
-        self._files: dict[str, tuple[Row, ...]] = {}
+        self._is_since = self._is_space_ignored = False
+        """Whether only what is new since your last review is shown, and without changes in white space."""
+        self._files: dict[int, tuple[Row, ...]] = {}
         """The lines of the files that are open."""
         self._about: list[Row] = []
         """The evidence and what was said: what may change while the screen is open."""
         self._folded: tuple[Seen | None, Seen] | None = None
         """What was seen when the rows to come were made, and what will be seen by them."""
 
-    def fold(self, _: Overview) -> Folded:
-        project = self.top.project
+    def fold(self, _: Overview, project: Project) -> Folded:
         standing = Standing(service.task_view(project.store, self._task_id))
         submission = submission_of(project.store, standing)
         before = seen = self._seen
         if seen is None:
-            change = change_of(project.root, standing.view)
+            change = change_of(project.root, standing.view, since_review=self._is_since)
             seen = Seen(standing=standing, submission=submission, change=change)
         title: tuple[Part, ...] = ((f"Review of {self._task_id}  ", "bold"), (standing.title, ""))
         if submission != seen.submission:
-            title = (("It stands differently by now: u loads what is there. ", "bold reverse"), *title)
+            title = ((f" {_newer(submission, standing)}: u loads it. ", "bold reverse"), ("  ", ""), *title)
         evidence = next(iter(evidence_of(project.root, seen.standing.view)), None)
         said = _said(project, standing.view, seen.change)
         self._folded = before, seen
@@ -80,91 +95,114 @@ class Review(Page):
         self._seen, self._about = self._folded[1], rows
         super().show(look, title, self._rows(self._seen))
 
-    def _rows(self, seen: Seen) -> list[Row]:
-        return [*_submitted(seen), *self._about, *self._changed(seen.change)]
+    def _show_again(self) -> None:
+        if self._seen is not None:
+            self.rows.show(self._rows(self._seen))
 
-    def _changed(self, change: Change | None) -> Iterator[Row]:
+    def _rows(self, seen: Seen) -> list[Row]:
+        return [*_submitted(seen), *self._about, *self._changed(seen)]
+
+    def _changed(self, seen: Seen) -> Iterator[Row]:
+        change = seen.change
         if change is None:
             yield row("change", "It has no branch: nothing was begun, or it was played elsewhere.")
             return
         if change.gone:
             yield row("gone", change.gone)
-        yield row("change", f"Files that differ: {len(change.files)}", "underline")
+        viewed = sum(map(self.top.viewed.has, change.files))
+        told = ", ".join(
+            filter(
+                None,
+                (
+                    f"Files that differ: {len(change.files)}",
+                    "since your last review" if self._is_since else "",
+                    f"viewed: {viewed}" if viewed else "",
+                    "without changes in white space" if self._is_space_ignored else "",
+                ),
+            )
+        )
+        yield heading("change", told)
         for file in change.files:
-            key = f"file-{file.number}"
-            yield _file_row(key, file, is_open=key in self._files)
-            yield from self._files.get(key, ())
+            is_open = file.number in self._files
+            yield _file_row(file, is_open=is_open, is_viewed=self.top.viewed.has(file))
+            yield from self._files.get(file.number, ())
 
-    def open_row(self, opens: str) -> None:
+    def open_row(self, opens: object) -> None:
         """A file is opened or closed, a line is said something to, a draft of that is dropped."""
         change = None if self._seen is None else self._seen.change
-        match opens.split(" ", 3):
-            case ["line", side, line, path] if change is not None:
-                self.top.order(f"To {path}:{line}", partial(self._comment, change, side, path, int(line)))
-            case ["draft", number]:
-                drop = partial(service.drop_comment, self.top.project.store, self._task_id, int(number))
-                self.top.order(f"Enter drops draft {number}", lambda _: drop())
-            case _ if change is not None:
-                self.run_worker(self._toggle(change, opens))
-            case _:
-                pass
+        match opens:
+            case OfFile(file=file) if change is not None:
+                self.run_worker(self._turn(change, file))
+            case OfLine(file=file) as at if change is not None and self.takes_orders:
+                self.top.order(f"To {at.path}:{at.line}", partial(self._comment, change, at))
+            case OfDraft(number=number) if self.takes_orders:
+                drop = partial(service.drop_comment, self.top.project.store, self._task_id, number)
+                self.top.order(f"Drop draft {number}", lambda _: drop(), text=None)
 
-    def _comment(self, change: Change, side: str, path: str, line: int, text: str) -> None:
+    def _comment(self, change: Change, at: OfLine, text: str) -> None:
         comment(
             self.top.project.root,
             self.top.project.store,
             self._task_id,
-            path=path,
-            line=line,
+            path=at.path,
+            line=at.line,
             text=text,
-            side="old" if side == "old" else "new",
-            commit=change.old if side == "old" else change.new,
+            side="old" if at.side == "old" else "new",
+            commit=change.old if at.side == "old" else change.new,
         )
 
-    async def _toggle(self, change: Change, key: str) -> None:
-        if self._files.pop(key, None) is None:
-            file = next(each for each in change.files if key == f"file-{each.number}")
-            try:
-                lines = await run_sync(partial(self._lines, change, file, key))
-            except MusicianError as error:
-                self.top.tell(str(error))
-                return
-            if self._seen is not None and self._seen.change is change:
-                self._files[key] = lines
-        if self._seen is not None:
-            self.rows.show(self._rows(self._seen))
+    async def _turn(self, change: Change, file: FileDiff) -> None:
+        if self._files.pop(file.number, None) is None:
+            await self._open(change, file)
+        self._show_again()
 
-    def _lines(self, change: Change, file: FileDiff, key: str) -> tuple[Row, ...]:
+    async def _open(self, change: Change, file: FileDiff) -> None:
+        is_space_ignored = self._is_space_ignored
+        options = ("--ignore-all-space",) if is_space_ignored else ()
         folder = self.top.project.root.path
-        patch = patch_of(folder, change.old, change.new, file)
-        if patch is None:
-            return (row(f"{key}-large", "   too large to show: musician review diff", "dim"),)
-        old, new = (text_of_blob(folder, blob) for blob in (file.old_blob, file.new_blob))
-        shown = None if file.added is None else file_view(patch, file.path, old, new)
-        if shown is None:
-            return (
-                row(
-                    f"{key}-none",
-                    "   no lines differ: it is binary, or only its name or mode has changed",
-                    "dim",
-                ),
-            )
-        made: list[Row] = []
-        for hunk in shown.hunks:
-            made.append(row(f"{key}-{len(made)}", hunk.heading, "dim"))
-            for line in hunk.lines:
-                style = _SIGNS[line.sign]
-                words = tuple(
-                    (span.text, f"{style} reverse".strip() if "word" in span.names.split() else style)
-                    for span in line.spans
-                )
-                head = (f"{line.number:>5} {line.sign} ", style or "dim")
-                path = file.old_path if line.side == "old" else file.path
-                opens = f"line {line.side} {line.number} {path}"
-                made.append(Row(key=f"{key}-{len(made)}", parts=(head, *words), opens=opens))
-        if shown.left_out:
-            made.append(row(f"{key}-more", f"   {shown.left_out} more lines are left out", "dim"))
-        return tuple(made)
+        try:
+            lines = await run_sync(partial(file_rows, folder, change, file, *options), abandon_on_cancel=True)
+        except MusicianError as error:
+            self.top.tell(str(error))
+            return
+        is_same = self._seen is not None and self._seen.change is change
+        if is_same and is_space_ignored is self._is_space_ignored:
+            self._files[file.number] = lines
+
+    def action_view(self) -> None:
+        """Turn the mark of the file that the cursor is on, or in. One that is viewed is closed."""
+        at = nearest(self.rows.here, OfFile)
+        if at is not None:
+            self.run_worker(self._mark(at.file))
+
+    async def _mark(self, file: FileDiff) -> None:
+        if await run_sync(self.top.viewed.turn, file):
+            self._files.pop(file.number, None)
+        self._show_again()
+
+    def action_since(self) -> None:
+        if self._seen is None or self._seen.standing.view.commit_seen_by_person is None:
+            self.top.tell("No person has judged it before, so nothing is new since.")
+            return
+        self._is_since = not self._is_since
+        self.action_update()
+
+    def action_space(self) -> None:
+        self._is_space_ignored = not self._is_space_ignored
+        self.run_worker(self._open_again())
+
+    async def _open_again(self) -> None:
+        if self._seen is None or self._seen.change is None:
+            return
+        change, numbers = self._seen.change, set(self._files)
+        self._files.clear()
+        for file in change.files:
+            if file.number in numbers:
+                await self._open(change, file)
+        self._show_again()
+
+    def action_messages(self) -> None:
+        self.app.push_screen(Messages(self._task_id, self.plan))
 
     def action_update(self) -> None:
         self._seen = None
@@ -176,29 +214,35 @@ class Review(Page):
         if seen is None or seen.submission is None or verdict not in seen.standing.view.open_verdicts:
             self.top.tell("Nothing waits for this verdict.")
             return
-        what = {
-            "review_approved": "Approve",
-            "review_failed": "Send back",
-            "fix_proposed": "Propose a fix to",
-        }
         submission_id = seen.submission.id
         judge = partial(service.judge_as_person, self.top.project.store, self._task_id, verdict)
         self.top.order(
-            f"{what[name]} {self._task_id}, message {submission_id}",
+            f"{_VERDICTS[verdict]} {self._task_id}, message {submission_id}",
             lambda text: judge(text, submission_id=submission_id),
-            text=_DEFAULTS[verdict],
-            and_then=self.dismiss,
+            text="Approved." if verdict is State.REVIEW_APPROVED else "",
+            and_then=self._leave,
         )
+
+    def _leave(self) -> None:
+        """It is judged; whoever has gone elsewhere meanwhile stays there."""
+        if self.app.screen is self:
+            self.dismiss()
+
+
+def _newer(submission: MessageRow | None, standing: Standing) -> str:
+    if submission is None:
+        return f"It waits no more, it is {standing.shown_state.replace('_', ' ')}"
+    return f"There is a newer submission, message {submission.id}"
 
 
 def _submitted(seen: Seen) -> Iterator[Row]:
     message = seen.submission
     if message is None:
-        state = str(seen.standing.state).replace("_", " ")
+        state = seen.standing.shown_state.replace("_", " ")
         yield row("submission", f"Nothing waits for a verdict: the task is {state}.")
         return
-    yield row("submission", f"{message.message_type} {message.id}, {message.timestamp} UTC", "underline")
-    yield from block("submission", message.message)
+    yield heading("submission", f"{message.message_type} {message.id}, {message.timestamp} UTC")
+    yield from block("submission", message.message, indent="  ")
 
 
 def _evidence(standing: Standing, last: Evidence | None) -> Iterator[Row]:
@@ -209,11 +253,11 @@ def _evidence(standing: Standing, last: Evidence | None) -> Iterator[Row]:
     else:
         what = "everything" if last.row.covers_all else f"checkpoint {last.row.checkpoint}"
         outcome = last.row.outcome.replace("_", " ")
-        yield row("evidence", f"Evidence: {outcome}, {what}, {last.row.at} UTC", "underline")
+        yield heading("evidence", f"Evidence: {outcome}, {what}, {last.row.at} UTC")
         if last.stale:
             yield row("stale", f"stale: {last.stale}", "$text-warning")
         for number, line in enumerate((*last.commands, *last.found)):
-            yield row(f"evidence-{number}", line)
+            yield row(f"evidence-{number}", f"  {line}", hang=4)
     for each in deviations:
         yield row(f"deviation-{each.id}", f"open deviation ({each.severity}): {each.text}", "$text-warning")
     for each in findings:
@@ -231,14 +275,27 @@ def _said(project: Project, view: TaskView, change: Change | None) -> Iterator[R
     for each in comments:
         if each.message_id is None:
             text = f"{say_draft(each, places)} (sent with r or f; Enter drops it)"
-            yield row(f"draft-{each.id}", text, "bold", opens=f"draft {each.id}")
+            yield row(f"draft-{each.id}", text, "bold", opens=OfDraft(number=each.id))
     for last in rounds:
         for number, line in enumerate(say_round(last, places)):
             yield from block(f"round-{last.message_id}-{number}", line)
 
 
-def _file_row(key: str, file: FileDiff, *, is_open: bool) -> Row:
+def _file_row(file: FileDiff, *, is_open: bool, is_viewed: bool) -> Row:
     name = f"{file.old_path} → {file.path}" if file.status == "R" else file.path
-    size = "binary" if file.added is None else f"+{file.added} -{file.removed}"
     mark = "▾" if is_open else "▸"
-    return Row(key=key, parts=((f"{mark} {file.status} {name}", "bold"), (f"  {size}", "")), opens=key)
+    size = (
+        [("  binary", "dim")]
+        if file.added is None
+        else [(f"  +{file.added}", "$text-success"), (f" -{file.removed}", "$text-error")]
+    )
+    return Row(
+        key=f"file-{file.number}",
+        parts=(
+            (f"{mark} {file.status} {name}", "dim" if is_viewed else "bold"),
+            *size,
+            ("  viewed" if is_viewed else "", "dim"),
+        ),
+        opens=OfFile(file=file),
+        begins=True,
+    )

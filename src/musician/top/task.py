@@ -10,16 +10,18 @@ from anyio.to_thread import run_sync
 from textual.binding import Binding, BindingType
 
 from musician import service
+from musician.project import Project
 from musician.protocol.errors import MusicianError
-from musician.protocol.messages.particulars import check_said
-from musician.reporting.needs_me import needs_of
+from musician.reporting.needs_me import Need, needs_of
 from musician.reporting.overview import Overview, doing
 from musician.reporting.spending import say_usage
 from musician.reporting.standing import Standing
 from musician.reporting.transcript_lines import TaskLog
 from musician.reporting.transcripts import LOOK_S, sizes_of
 from musician.reporting.wording import say_anomaly
-from musician.top.needs import need_rows
+from musician.top.messages import Messages, watched
+from musician.top.needs import OfTask, OneStep, need_rows
+from musician.top.offers import Offer, say_offer, task_offers
 from musician.top.page import Folded, Page
 from musician.top.review import Review
 from musician.top.rows import Row, row
@@ -31,22 +33,34 @@ _SPARE_LINES = 500
 
 
 class Task(Page):
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("d", "review", "Review"), Binding("s", "say", "Say")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("d", "review", "Review"),
+        Binding("m", "messages", "Messages"),
+        Binding("s", "say", "Say"),
+        Binding("o", "orders", "Orders"),
+    ]
+    ORDERS: ClassVar[frozenset[str]] = frozenset({"say", "orders"})
 
-    def __init__(self, task_id: str) -> None:
-        super().__init__()
+    def __init__(self, task_id: str, plan: str | None = None) -> None:
+        super().__init__(plan)
         self._task_id = task_id
         self._is_asked = False
         self._facts: list[Row] = []
         self._lines: list[Row] = []
         self._count = 0
+        self._offers: tuple[Offer, ...] = ()
 
-    def fold(self, look: Overview) -> Folded:
-        store = self.top.project.store
+    def fold(self, look: Overview, project: Project) -> Folded:
+        store = project.store
         standing = Standing(service.task_view(store, self._task_id))
-        needs = tuple(needs_of(standing, partial(service.waits_of, store), is_conducted=look.is_conducted))
+        needs: tuple[Need, ...] = ()
+        if self.plan is None:
+            waits = partial(service.waits_of, store)
+            needs = tuple(needs_of(standing, waits, is_conducted=look.is_conducted))
+            self._offers = task_offers(project, standing, is_asked=bool(needs))
         self._is_asked = bool(needs)
-        self._facts = [*chain.from_iterable(map(need_rows, needs)), *_facts(standing)]
+        asked = chain.from_iterable(map(need_rows, needs))
+        self._facts = [*asked, *_facts(standing), *watched(store, standing)]
         title = ((f"{self._task_id}  ", "bold"), (f"{doing(standing)}  {standing.title}", ""))
         return title, [*self._facts, *self._lines]
 
@@ -59,6 +73,10 @@ class Task(Page):
 
     async def _follow(self) -> None:
         """Read the transcripts on, as they grow: no row of the database says that one did."""
+        if self.plan is not None:
+            with suppress(MusicianError):  # the screen's own look tells of it
+                self._add(await run_sync(self._read_archived, abandon_on_cancel=True))
+            return
         store, root, task_id = self.top.project.store, self.top.project.root, self._task_id
         log = TaskLog(root, task_id, most=MOST_LINES)
 
@@ -69,12 +87,17 @@ class Task(Page):
         seen: tuple[int, ...] = ()
         with store.listen(task_id) as ear:
             while True:
-                grown = await run_sync(sizes_of, root, task_id)
+                grown = await run_sync(sizes_of, root, task_id, abandon_on_cancel=True)
                 if is_news or grown != seen:
                     with suppress(MusicianError):  # the screen's own look tells of it; here it is tried again
-                        self._add(await run_sync(read))
+                        self._add(await run_sync(read, abandon_on_cancel=True))
                         seen = grown
                 is_news = await ear.heard(LOOK_S)
+
+    def _read_archived(self) -> list[str]:
+        with self.top.opened(self.plan) as project:
+            log = TaskLog(project.root, self._task_id, most=MOST_LINES)
+            return list(log.fresh(service.task_view(project.store, self._task_id)))
 
     def _add(self, lines: list[str]) -> None:
         if not lines:
@@ -88,26 +111,33 @@ class Task(Page):
             rows = [*self._facts, *self._lines]
             self.rows.show(rows, start=self.start(rows))
 
-    def open_row(self, _: str) -> None:
-        self.action_review()
+    def open_row(self, opens: object) -> None:
+        match opens:
+            case OneStep() as step:
+                self.top.answer(step)
+            case OfTask():
+                self.action_review()
 
     def action_review(self) -> None:
-        self.app.push_screen(Review(self._task_id))
+        self.app.push_screen(Review(self._task_id, self.plan))
+
+    def action_messages(self) -> None:
+        self.app.push_screen(Messages(self._task_id, self.plan))
 
     def action_say(self) -> None:
-        self.top.order(f"To the session on {self._task_id}", self._send)
+        self.top.give(say_offer(self.top.project, self._task_id))
 
-    def _send(self, text: str) -> None:
-        check_said("text", text)
-        service.send(self.top.project.store, self._task_id, text)
+    def action_orders(self) -> None:
+        self.top.offer(f"What is to become of {self._task_id}?", self._offers)
 
 
 def _facts(standing: Standing) -> Iterator[Row]:
     view, task = standing.view, standing.view.row
     facts = {
-        "state": str(standing.state).replace("_", " "),
+        "state": standing.shown_state.replace("_", " "),
         "played by": task.worked_by,
-        "plan": task.plan_id,
+        "plan": task.plan_id and task.plan_id + (f", phase {task.phase}" if task.phase else ""),
+        "context": "" if standing.context_pct is None else f"{standing.context_pct:.0f} %",
         "done": ", ".join(standing.progress.completed),
         "used": say_usage(view.usage),
         "its provider": view.limited_until

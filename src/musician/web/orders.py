@@ -107,7 +107,7 @@ def send(desk: Desk, task_id: str, form: Form) -> None:
 
 
 def stop(desk: Desk, task_id: str, form: Form) -> None:
-    text = form.text("text", "Stop now: write the HANDOFF and exit.")
+    text = form.text("text", service.STOP_NOW)
     service.request_exit(desk.store, task_id, text, urgent=True, hold=True)
 
 

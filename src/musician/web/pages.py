@@ -21,6 +21,7 @@ from musician.reporting.comments import Said, places_of, rounds_of, said_beside,
 from musician.reporting.diff_view import file_view
 from musician.reporting.evidence import evidence_of
 from musician.reporting.needs_me import needs_of
+from musician.reporting.offers import offers_to
 from musician.reporting.plan_list import list_plans
 from musician.reporting.run_at_work import run_process
 from musician.reporting.spending import say_usage
@@ -116,15 +117,16 @@ def task(request: Request) -> HTMLResponse:
     standing = _standing(request)
     view = standing.view
     messages = service.messages_of(desk.store, standing.task_id)
-    needs = needs_of(
-        standing, partial(service.waits_of, desk.store), is_conducted=desk.overview().is_conducted
+    needs = tuple(
+        needs_of(standing, partial(service.waits_of, desk.store), is_conducted=desk.overview().is_conducted)
     )
     return desk.page(
         request,
         "task.html",
         standing=standing,
         view=view,
-        needs=() if desk.is_away else tuple(needs),
+        needs=() if desk.is_away else needs,
+        offers=offers_to(standing, is_asked=bool(needs)),
         anomalies=[say_anomaly(found) for found in standing.anomalies],
         used=say_usage(view.usage),
         messages=messages[-MOST_SHOWN:],

@@ -1,0 +1,42 @@
+"""Who is at work, by the machine he is on."""
+
+from musician.processes.identity import host_name
+from musician.processes.machine import MACHINE
+from musician.project import Project
+from musician.reporting.fleet import Worker
+from musician.reporting.overview import Overview
+from musician.runtime import overseeing
+from musician.top.needs import OfTask
+from musician.top.page import Folded, Page
+from musician.top.rows import Row, heading, row
+from musician.top.task import Task
+
+
+class Fleet(Page):
+    def fold(self, _: Overview, project: Project) -> Folded:
+        rows: list[Row] = []
+        for host in overseeing.fleet(project, MACHINE):
+            here = " (this machine)" if host.name == host_name() else ""
+            rows.append(heading(f"host-{host.name}", f"{host.name or 'on an unknown machine'}{here}"))
+            rows.extend(_worker_row(each) for each in host.workers)
+        return (("Fleet", "bold"),), rows or [row("none", "Nobody is at work.")]
+
+    def open_row(self, opens: object) -> None:
+        if isinstance(opens, OfTask):
+            self.app.push_screen(Task(opens.task_id))
+
+
+def _worker_row(worker: Worker) -> Row:
+    facts = (
+        worker.lane,
+        worker.agent,
+        "" if worker.pid is None else f"process {worker.pid}",
+        worker.since and f"since {worker.since}",
+        worker.last_seen and f"seen {worker.last_seen} UTC",
+    )
+    return Row(
+        key=f"worker-{worker.task_id}",
+        parts=((f"  {worker.task_id}  {worker.name}", "bold"), (f"  {', '.join(filter(None, facts))}", "")),
+        opens=OfTask(task_id=worker.task_id),
+        hang=6,
+    )

@@ -1,0 +1,58 @@
+"""What happened, and what was decided; the newest stands at the end."""
+
+from musician.processes.output import one_line
+from musician.project import Project
+from musician.protocol.names import CONDUCTOR
+from musician.reporting.overview import Overview
+from musician.reporting.timeline import Happening, decisions, happenings
+from musician.reporting.timeline import Timeline as Told
+from musician.top.needs import OfTask
+from musician.top.page import Folded, Page
+from musician.top.rows import Row, row
+from musician.top.task import Task
+
+MOST_SHOWN = 200
+"""Of the newest; the others are counted."""
+_MOST_CHARS = 500
+
+
+class _Happened(Page):
+    def rows_of(self, title: str, told: Told) -> Folded:
+        rows = [_row(each) for each in told.happenings[-MOST_SHOWN:]]
+        left_out = told.left_out + len(told.happenings) - len(rows)
+        if left_out and rows:
+            rows.insert(0, row("older", f"Older ones are left out: {left_out} (musician timeline)", "dim"))
+        of = f" of {self.plan}" if self.plan else ""
+        return ((f"{title}{of}", "bold"),), rows or [row("none", "Nothing yet.")]
+
+    def start(self, rows: list[Row]) -> int:
+        return len(rows) - 1
+
+    def open_row(self, opens: object) -> None:
+        if isinstance(opens, OfTask):
+            self.app.push_screen(Task(opens.task_id, self.plan))
+
+
+class Timeline(_Happened):
+    def fold(self, _: Overview, project: Project) -> Folded:
+        return self.rows_of("Timeline", happenings(project.store, most=MOST_SHOWN))
+
+
+class Decided(_Happened):
+    def fold(self, _: Overview, project: Project) -> Folded:
+        return self.rows_of("What was decided", decisions(project.store))
+
+
+def _row(each: Happening) -> Row:
+    return Row(
+        key=f"{each.source}-{each.id}",
+        parts=(
+            (f"{each.at[5:]}  ", "dim"),
+            (each.task_id, "bold"),
+            (f"  {each.what}", "$text-accent"),
+            (f"  {each.who}" if each.who else "", "dim"),
+            (f"  {one_line(each.text, _MOST_CHARS)}", ""),
+        ),
+        opens=None if each.task_id == CONDUCTOR else OfTask(task_id=each.task_id),
+        hang=16,
+    )
