@@ -155,6 +155,11 @@ class Terminal:
     def type(self, keys: bytes) -> None:
         os.write(self.master, keys)
 
+    def press(self, key: bytes) -> None:
+        """Type it when a key is waited for: what is typed before that is thrown away."""
+        self.until(lambda _: not termios.tcgetattr(self._slave)[3] & termios.ICANON)
+        self.type(key)
+
     def end(self) -> int:
         """Read to its end; the exit code."""
         end_s = time.monotonic() + HANG_S

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from musician.protocol.states import State
 from musician.service import TaskView
 from musician.store.opening import open_store
 from musician.testing.waiting import HANG_S
+from tests.cli.test_run_terminal import Terminal
 
 MUSICIAN = (sys.executable, "-m", "musician")
 
@@ -278,4 +280,41 @@ def test_with_the_dashboard_its_address_is_told_first_and_it_ends_with_the_demo(
     )
     assert (ran.returncode, ran.stderr) == (0, "")
     assert ran.stdout.index("dashboard: http://127.0.0.1:") < ran.stdout.index("$ musician run")
+    assert processes_of(tmp_path) == []
+
+
+def _asked(folder: Path, *words: str) -> str:
+    ran = subprocess.run([*MUSICIAN, *words], cwd=folder, check=True, capture_output=True, encoding="utf-8")
+    return ran.stdout
+
+
+@pytest.mark.deep
+def test_who_looks_on_at_a_terminal_reviews_the_last_task_himself(tmp_path: Path) -> None:
+    """Sent back once with a point on a line, then approved: the musician answers, and the demo goes on to its end."""
+    folder = tmp_path / "kept"
+    words = ("demo", "--dashboard", "--keep", os.fspath(folder))
+    with closing(Terminal(*words, TMPDIR=os.fspath(tmp_path), HOME=os.fspath(tmp_path))) as terminal:
+
+        def asked(*judge: tuple[str, ...]) -> None:
+            terminal.until(lambda said: "It waits for you" in said)
+            assert views_of(folder)["task-04"].row.state is State.NEEDS_REVIEW
+            for words in judge:
+                _asked(folder, "review", *words)
+            terminal.said = ""
+            terminal.press(b" ")
+
+        terminal.until(lambda said: "Open it; any key" in said)
+        terminal.press(b" ")
+        asked(
+            ("comment", "task-04", "pigeonpost/desk.py:1", "Say what an ounce is."),
+            ("reject", "task-04", "Nearly."),
+        )
+        asked(("approve", "task-04"))
+        assert "Say what an ounce is." in _git(folder, "show", "musician/pigeonpost/task-04:README.md")
+        assert "It stands in README.md now." in _asked(folder, "review", "comments", "task-04")
+        asked(("approve", "task-04"))
+        terminal.until(lambda said: "Any key ends" in said)
+        terminal.press(b" ")
+        assert terminal.end() == 0
+    assert views_of(folder)["task-04"].row.state is State.COMPLETE
     assert processes_of(tmp_path) == []

@@ -19,6 +19,7 @@ import click
 
 from musician import service
 from musician.cli.context import App
+from musician.cli.faults import FAILED
 from musician.cli.options import command
 from musician.cli.render import lines, show
 from musician.demo.retelling import Episode, retell
@@ -37,6 +38,9 @@ _PLAN_ID = "pigeonpost"
 _KEPT_VARIABLES = frozenset({"MUSICIAN_DEBUG"})
 _WIDTH, _NARROWEST = 110, 40
 _INDENT = 16
+_WAITS_FOR_YOU = (
+    "It waits for you: approve the work on the page, or send it back. Any key goes on then; Ctrl-C ends."
+)
 
 
 @command("demo")
@@ -100,7 +104,8 @@ def _play(
     folder: Path, agent: str | None, *, kept: bool, scripted: bool, dashboard: bool
 ) -> tuple[int, tuple[Episode, ...]]:
     """The demo from beginning to end: its exit code and what happened."""
-    prepare(folder)
+    by_hand = dashboard and _is_watched()
+    prepare(folder, by_hand=by_hand)
     os.chdir(folder)
     troubles = "five" if scripted else "three"
     opening = (
@@ -114,10 +119,13 @@ def _play(
         _hurry(folder)
     code = _musician("init")
     if code == 0:
+        run = ("run", PLAN_NAME, "--jobs", str(JOBS), *(() if agent is None else ("--agent", agent)))
         with _dashboard() if dashboard else nullcontext():
-            code = _musician(
-                "run", PLAN_NAME, "--jobs", str(JOBS), *(() if agent is None else ("--agent", agent))
-            )
+            code = _musician(*run)
+            while by_hand and code == FAILED:
+                click.echo(f"\n{_WAITS_FOR_YOU}", err=True)
+                click.getchar()  # not `pause`, which would take Ctrl-C for a key and go round for ever
+                code = _musician(*run)
     if scripted:
         told = "The model was a script on this machine: tokens and price are made up, and nothing was paid."
         lines("\n" + "\n".join(wrap(told, _width())))
@@ -144,6 +152,10 @@ def _dashboard() -> Iterator[None]:
             click.pause("Any key ends the dashboard …", err=True)
         finally:
             server.terminate()
+
+
+def _is_watched() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def _hurry(folder: Path) -> None:

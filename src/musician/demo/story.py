@@ -10,13 +10,14 @@ from musician.protocol.errors import BadField
 from musician.trees.git import Git
 
 PLAN_NAME = "PLAN.md"
+_KEYS_OF_THE_LAST = "files: [pigeonpost/desk.py, "
 _HERE = Path(__file__).parent
 _IDENTITY = (("user.name", "Pigeon Post"), ("user.email", "desk@pigeonpost.invalid"))
 
 
-def prepare(folder: Path) -> Path:
+def prepare(folder: Path, *, by_hand: bool = False) -> Path:
     """Copy project and plan into ``folder``, new or empty, commit them on branch ``main``, and return the
-    plan's path.
+    plan's path. ``by_hand`` leaves the review of the last task to a person.
 
     :class:`BadField` if there is something in the way.
     """
@@ -27,6 +28,11 @@ def prepare(folder: Path) -> Path:
         plan = Path(shutil.copyfile(_HERE / PLAN_NAME, folder / PLAN_NAME))
     except (OSError, shutil.Error) as error:
         raise _unusable(folder, str(error)) from error
+    if by_hand:
+        text = plan.read_text(encoding="utf-8")
+        plan.write_text(
+            text.replace(_KEYS_OF_THE_LAST, f"review: human\n{_KEYS_OF_THE_LAST}"), encoding="utf-8"
+        )
     Git(folder, finds=True).run("init", "--quiet", "--template=")
     git = Git(folder)
     git.run("symbolic-ref", "HEAD", "refs/heads/main")
