@@ -37,6 +37,21 @@ def test_the_draft_is_tried_where_a_task_would_be_played(project: Path, call: Ca
     assert git(project, "status", "--short", "--", ":!docs") == "?? PLAN.md\n"
 
 
+@pytest.mark.parametrize(("ignored", "is_told"), [("node_modules/", False), ("other/", True)])
+def test_what_git_ignores_is_known_before_it_is_there(
+    project: Path, call: Call, ignored: str, is_told: bool
+) -> None:
+    """In a fresh clone nothing is installed yet, and the draft asked for a line that .gitignore had."""
+    (project / "package.json").write_text(
+        '{"scripts": {"test": "node --test"}, "devDependencies": {"c8": "1"}}'
+    )
+    (project / ".gitignore").write_text(ignored)
+    git(project, "add", "package.json")
+    call("init")
+    notes = call("plan", "new", "--no-try", "--json").json["notes"]
+    assert any("add `node_modules/` to .gitignore" in note for note in notes) == is_told
+
+
 def test_why_the_tests_fail_in_a_fresh_tree_is_told(project: Path, call: Call) -> None:
     """D33.3."""
     call("init")

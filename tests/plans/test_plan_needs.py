@@ -22,7 +22,7 @@ def needs(
     project = Project(
         tracked=tuple(files),
         untracked=untracked,
-        ignored=frozenset(known),
+        is_ignored=known.__contains__,
         read=lambda path: files.get(path, ""),
     )
     return needs_of(project)

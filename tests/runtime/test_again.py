@@ -3,6 +3,7 @@
 import json
 import signal
 import subprocess
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -35,6 +36,10 @@ def refs(stage: "Stage", folder: str) -> list[str]:
 
 def is_asked(stage: "Stage", task_id: str) -> bool:
     return any(ask.task_id == task_id for ask in service.open_asks(stage.store))
+
+
+def waits_for_review(stage: "Stage", task_id: str) -> bool:
+    return stage.state(task_id) is State.NEEDS_REVIEW
 
 
 @pytest.mark.deep
@@ -252,3 +257,31 @@ def test_work_of_a_task_that_is_taken_out_is_told_and_kept(stage: "Stage") -> No
         stage.git("merge", "-q", "-m", "his", each["ref"])
         assert (stage.root / name).exists()
     assert stage.run("plan", "amend", "PLAN.md").out == "no task changed\n", "it is merged, and told no more"
+
+
+def test_what_is_asked_of_complete_work_that_cannot_be_merged_can_be_given_as_it_stands(
+    stage: "Stage",
+) -> None:
+    """It named a word to the task, which is refused to a complete one, and a switch back from within a merge."""
+    stage.write(HEAD + task(1, "echo 1 > song") + task(2, "echo 2 > song"), song="0\n")
+    stage.lock()
+    for task_id in ("task-01", "task-02"):
+        played = stage.start("work", task_id)
+        stage.until(partial(waits_for_review, stage, task_id))
+        assert stage.run("review", "approve", task_id).code == 0
+        assert stage.end(played).code == 0
+    assert stage.conduct().code == 1
+    (need,) = json.loads(stage.run("needs-me", "--json").out)["waiting"]
+    (task_id, kind), answers = (need["task_id"], need["kind"]), [each["command"] for each in need["answers"]]
+    assert (kind, len(answers)) == ("merge", 2)
+    switch, merge = answers[0].split(" && ")
+    stage.git(*switch.split()[1:])
+    with pytest.raises(subprocess.CalledProcessError):
+        stage.git(*merge.split()[1:])
+    (stage.root / "song").write_text("both\n")
+    stage.git("commit", "-qam", "by hand")
+    stage.git("switch", "-q", "-")
+    assert answers[1] == f"musician task retry {task_id}"
+    assert stage.run(*answers[1].split()[1:]).code == 0
+    assert stage.conduct().code == 0, stage.told()
+    assert stage.merged("song") == "both\n"

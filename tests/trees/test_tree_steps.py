@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from musician.protocol.errors import GitFailed, TreeNotReady
+from musician.trees.cleaning import held_by_tree
 from musician.trees.git import Git
 from musician.trees.partial import set_aside_partial
 from musician.trees.root import Root
@@ -187,6 +188,23 @@ def test_changes_inside_a_submodule_are_in_no_commit_so_the_step_is_not_done(
     git(tree.path / "sub", "add", ".")
     git(tree.path / "sub", "commit", "-q", "-a", "-m", "inside")
     assert _commit(tree) == git(tree.path, "rev-parse", "HEAD")
+
+
+def test_files_where_a_submodule_is_not_checked_out_are_in_no_commit_so_the_step_is_not_done(
+    root: Root, library: Path, git: GitCommand
+) -> None:
+    """D31: git status does not look there, so the step was done, and its files went with the tree."""
+    tree = ensure_worktree(root, "greeter", "task-01", "trunk")
+    (tree.path / "sub" / "deep").mkdir()
+    (tree.path / "a.txt").write_text("outside\n")
+    (tree.path / "sub" / "deep" / "new.txt").write_text("inside\n")
+    assert git(tree.path, "status", "--porcelain", "--untracked-files=all", "--", "sub") == ""
+    with pytest.raises(TreeNotReady, match="not checked out here") as caught:
+        _commit(tree)
+    assert caught.value.paths == ("sub",)
+    assert any("sub" in each for each in held_by_tree(root, tree.path, tree.branch))
+    (tree.path / "sub" / "deep" / "new.txt").unlink()
+    assert _commit(tree) == git(tree.path, "rev-parse", "HEAD"), "empty folders are nobody's work"
 
 
 def _commit_inside(tree: Worktree, git: GitCommand) -> str:

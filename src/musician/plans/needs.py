@@ -47,13 +47,13 @@ class Project:
     """``tracked`` are paths; ``untracked`` the outermost ones of what git does not track, a folder's with
     ``/`` at its end.
 
-    ``ignored`` are those of ``untracked`` that git is told to ignore. ``read`` gives a file's text, "" if
-    there is none.
+    ``is_ignored`` says whether git is told to ignore a path, which need not be there. ``read`` gives a file's text, ""
+    if there is none.
     """
 
     tracked: tuple[str, ...]
     untracked: tuple[str, ...]
-    ignored: frozenset[str]
+    is_ignored: Callable[[str], bool]
     read: Callable[[str], str]
 
 
@@ -103,7 +103,7 @@ class _Part:
 
     def own_output(self, name: str) -> tuple[str, ...]:
         """What to do about a folder that a set-up command makes, if git would take it for work."""
-        if f"{self.path(name)}/" in self.project.ignored:
+        if self.project.is_ignored(f"{self.path(name)}/"):
             return ()
         return (
             f"add `{name}/` to .gitignore: what `setup` makes is committed with the first step otherwise",

@@ -110,14 +110,18 @@ ANSWERS: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
         ),
         "merge": (
             (
-                "git switch musician/{plan}/_integration && git merge musician/{plan}/{task}; git switch -",
-                "merge it by hand",
+                "git switch musician/{plan}/_integration && git merge musician/{plan}/{task}",
+                "merge it by hand: resolve, git add, git commit; then git switch - back to your branch",
             ),
-            ('musician send {task} "merged"', "go on"),
+            (
+                "musician task retry {task}",
+                "then, or once what the merge failed of is mended: it is tried again",
+            ),
         ),
         "trouble": (
             ("musician doctor", "check the surroundings"),
             ('musician send {task} "mended"', "let it try again"),
+            ("musician run {file}", "the same, where no run is at work or the task is complete"),
         ),
         "provider": (
             (

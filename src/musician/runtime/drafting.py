@@ -37,7 +37,7 @@ def look_at_project(root: Root) -> Project:
     return Project(
         tracked=listed("--cached"),
         untracked=tuple(dict.fromkeys((*untracked, *ignored))),
-        ignored=frozenset(ignored),
+        is_ignored=lambda path: git.succeeds("check-ignore", "--quiet", "--", path),
         read=read,
     )
 

@@ -91,7 +91,7 @@ def untracked(root: Root) -> tuple[str, ...]:
     """
     own = _inside(root, root.musician_dir, root.temp_dir, root.reports_dir, root.proposals_dir)
     status = read_status(root.users_tree)
-    found = status.untracked + status.nested
+    found = status.untracked + status.nested + status.stray
     return tuple(shown(path) for path in found if not path.startswith(own) and path != b"temp")
 
 

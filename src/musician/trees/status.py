@@ -10,6 +10,7 @@ from pathlib import Path
 from musician.protocol.values import dataclass
 from musician.trees.git import Git, shown
 from musician.trees.left_out import are_left_out, given_to
+from musician.trees.submodule_paths import stray_in_submodules
 
 _PATH_FIELD = {b"1": 8, b"2": 9, b"u": 10}
 """How many blanks stand before the path in the lines of porcelain v2."""
@@ -30,7 +31,8 @@ class Status:
 
     ``deleted`` are tracked paths that are only missing: nothing of theirs exists but in HEAD. ``nested`` are
     folders that are git repositories of their own, with a trailing slash; git cannot commit their files. ``submodules``
-    hold edits or files that are in no commit of theirs. ``left_out`` is not tracked and never will be by us.
+    hold edits or files that are in no commit of theirs. ``stray`` are the places of submodules that are not checked out
+    and hold files all the same: git does not look there. ``left_out`` is not tracked and never will be by us.
     """
 
     head: str | None
@@ -41,6 +43,7 @@ class Status:
     untracked: tuple[bytes, ...]
     nested: tuple[bytes, ...]
     submodules: tuple[bytes, ...]
+    stray: tuple[bytes, ...]
     left_out: tuple[bytes, ...]
 
     @property
@@ -51,7 +54,7 @@ class Status:
     @property
     def unsaved(self) -> tuple[bytes, ...]:
         """The paths that would be lost if the folder were deleted."""
-        return self.changed + self.unmerged + self.untracked + self.nested + self.submodules
+        return self.changed + self.unmerged + self.untracked + self.nested + self.submodules + self.stray
 
 
 def read_status(tree: Path) -> Status:
@@ -91,7 +94,8 @@ def read_status(tree: Path) -> Status:
     left_out = _left_out(tree, paths["untracked"])
     paths["untracked"] = [path for path in paths["untracked"] if path not in left_out]
     found = {kind: tuple(each) for kind, each in paths.items()}
-    return Status(head=head, branch=branch, left_out=tuple(sorted(left_out)), **found)
+    stray = stray_in_submodules(tree)
+    return Status(head=head, branch=branch, left_out=tuple(sorted(left_out)), stray=stray, **found)
 
 
 def _left_out(tree: Path, untracked: list[bytes]) -> set[bytes]:

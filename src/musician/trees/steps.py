@@ -215,7 +215,7 @@ def _check_finished(worktree: Worktree, status: Status) -> str | None:
         raise TreeNotReady(
             reason=f"a {under_way} is under way", paths=(str(worktree.path),), remedy="finish it or abort it"
         )
-    check_no_edits(status.submodules)
+    check_no_edits(status.submodules, status.stray)
     if status.nested:
         raise TreeNotReady(
             reason="a git repository of its own lies in the working tree; its files cannot be committed",

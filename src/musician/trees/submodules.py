@@ -12,12 +12,23 @@ from pathlib import Path
 from musician.protocol.errors import TreeNotReady
 from musician.trees.git import Completed, Git, git_dir_of, shown
 from musician.trees.root import Root
+from musician.trees.submodule_paths import submodules_named
 
 _ANY_COMMIT = "git -c uploadpack.allowAnySHA1InWant=true upload-pack"
 
 
-def check_no_edits(submodules: tuple[bytes, ...]) -> None:
-    """Raise :class:`TreeNotReady` if a submodule has uncommitted files: no commit of ours could hold them."""
+def check_no_edits(submodules: tuple[bytes, ...], stray: tuple[bytes, ...]) -> None:
+    """Raise :class:`TreeNotReady` if a submodule has uncommitted files, or its place has some although it is not
+    checked out: no commit of ours could hold them.
+    """
+    if stray:
+        raise TreeNotReady(
+            reason="files lie where a submodule belongs that is not checked out here; git does not look there, so no"
+            " commit can hold them",
+            paths=tuple(shown(path) for path in stray),
+            remedy="write them elsewhere; or check the submodule out in each tree, by"
+            " `setup: git submodule update --init` in the plan",
+        )
     if submodules:
         raise TreeNotReady(
             reason="files inside a submodule are changed or new, and no commit of the project can hold them",
@@ -85,17 +96,7 @@ def _store_of_user(root: Root, path: bytes, name: str) -> Path | None:
 
 def _name_of(tree: Path, path: bytes) -> str | None:
     """Return a submodule's name by its path; None if the path is not a submodule."""
-    file = tree / ".gitmodules"
-    if not file.is_file():
-        return None
-    done = Git(tree).run(
-        "config", "--file", str(file), "-z", "--get-regexp", r"^submodule\..*\.path$", accept=(0, 1)
-    )
-    for record in done.stdout.split(b"\0"):
-        key, _, value = record.partition(b"\n")
-        if value == path:
-            return shown(key).removeprefix("submodule.").removesuffix(".path")
-    return None
+    return next((name for name, place in submodules_named(tree) if place == path), None)
 
 
 def _has(git_dir: Path, commit: str) -> bool:
