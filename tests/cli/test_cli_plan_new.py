@@ -46,6 +46,7 @@ def test_what_git_ignores_is_known_before_it_is_there(
         '{"scripts": {"test": "node --test"}, "devDependencies": {"c8": "1"}}'
     )
     (project / ".gitignore").write_text(ignored)
+    git(project, "rm", "-q", "test_it.py")
     git(project, "add", "package.json")
     call("init")
     notes = call("plan", "new", "--no-try", "--json").json["notes"]
