@@ -18,6 +18,13 @@ def own_python(*arguments: str) -> list[str]:
     return [sys.executable, *_OPTIONS, *arguments]
 
 
+def install_extra(extra: str) -> str:
+    """The command that installs what an extra needs for this program. A plain `pip` may be another Python's."""
+    import shlex  # of a message: what starts fast has no need of it
+
+    return f"{shlex.quote(sys.executable)} -m pip install 'musician[{extra}]'"
+
+
 def _folder() -> str:
     try:
         return os.getcwd()

@@ -11,6 +11,7 @@ from musician.agents.acp.profiles import KNOWN, profile_of
 from musician.agents.claude.client import find_client
 from musician.agents.port import Agent
 from musician.agents.shell import ShellAgent
+from musician.own_python import install_extra
 from musician.plans.model import TaskSpec
 from musician.protocol.errors import AgentUnavailable
 
@@ -36,7 +37,7 @@ def make_agent(spec: str) -> Agent:
     if profile is None:
         raise AgentUnavailable(agent=spec)
     if find_spec("acp") is None:
-        raise AgentUnavailable(agent=spec, remedy="its protocol is an extra: pip install 'musician[acp]'")
+        raise AgentUnavailable(agent=spec, remedy=f"its protocol is an extra: {install_extra('acp')}")
     if shutil.which(profile.command[0]) is None:
         raise AgentUnavailable(
             agent=spec, remedy=f"install {profile.command[0]!r:.80}: it is not on the PATH"
@@ -86,7 +87,7 @@ def found_agents() -> Iterator[str]:
 def _claude() -> Agent:
     client = find_client()
     if client is None:
-        raise AgentUnavailable(agent="claude", remedy="its SDK is an extra: pip install 'musician[claude]'")
+        raise AgentUnavailable(agent="claude", remedy=f"its SDK is an extra: {install_extra('claude')}")
     from musician.agents.claude.agent import ClaudeAgent  # needs an extra, and is slow to import
 
     return ClaudeAgent(client)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from musician.agents.claude.client import bundled_client
+from musician.own_python import install_extra
 from musician.protocol.errors import OperatorError
 
 MADE_UP_KEY = "made-up-key-of-the-musician-testing-kit"
@@ -30,7 +31,7 @@ class ClientMissing(OperatorError):
     """There is no Claude Code client to play with."""
 
     def __init__(self) -> None:
-        super().__init__("no Claude Code client is installed", remedy="pip install 'musician[claude]'")
+        super().__init__("no Claude Code client is installed", remedy=install_extra("claude"))
 
 
 def find_client() -> Path:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import anyio.to_thread
 
-from musician.own_python import own_python
+from musician.own_python import install_extra, own_python
 from musician.processes.identity import ProcessIdentity
 from musician.processes.scratch import ScratchFolder
 from musician.processes.spawn import run_program
@@ -122,7 +122,7 @@ def _read(tree: Path, folder: str, path: Path, name: str) -> CoverageReport:
 async def _from_data(tree: Path, folder: str, parts: Sequence[str] = ()) -> CoverageReport | str:
     """Convert coverage.py's data; ``parts`` are combined first."""
     if find_spec("coverage") is None:
-        return "reading .coverage needs `pip install musician[checks]`, or let the tests write coverage.xml"
+        return f"reading .coverage needs `{install_extra('checks')}`, or let the tests write coverage.xml"
     with ScratchFolder("coverage") as scratch:
         made = Path(scratch) / "coverage.xml"
         data = _DATA
