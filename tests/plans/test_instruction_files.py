@@ -154,7 +154,7 @@ def test_an_instruction_file_is_a_task_two_levels_up() -> None:
                 ),
                 (
                     "i.md:3: the key `instructions`; expected one of task, plan, title, files, danger, after, agent, "
-                    "account, model, subagent-model, test-first, "
+                    "account, budget, model, subagent-model, test-first, "
                     "review, reviewer, answers, answerer, isolation, test, setup, copy, share, sandbox, network, "
                     "reach, sandbox-write, sandbox-read, labels, "
                     "pause-siblings-at, may-change, may-pass-before, changes"

@@ -110,16 +110,16 @@ GOLDEN = {
         TASK + "```yaml task\nreveiw: human\nfiles: [a]\nfiles: [b]\nzzz: 1\n```\n#### Step 1: C\n",
         [
             (
-                "P.md:8: the key `reveiw`; expected `review` (the keys here are files, danger, after, agent, account, "
-                "model, subagent-model, test-first, "
+                "P.md:8: the key `reveiw`; expected `review` (the keys here are files, danger, after, agent, "
+                "account, budget, model, subagent-model, test-first, "
                 "review, reviewer, answers, answerer, isolation, test, setup, copy, share, sandbox, network, "
                 "reach, sandbox-write, sandbox-read, labels, "
                 "pause-siblings-at, may-change, may-pass-before, changes, instructions)"
             ),
             "P.md:10: the key `files` a second time; expected it once (first in line 9)",
             (
-                "P.md:11: the key `zzz`; expected one of files, danger, after, agent, account, "
-                "model, subagent-model, test-first, "
+                "P.md:11: the key `zzz`; expected one of files, danger, after, agent, "
+                "account, budget, model, subagent-model, test-first, "
                 "review, reviewer, answers, answerer, isolation, test, setup, copy, share, sandbox, network, "
                 "reach, sandbox-write, sandbox-read, labels, "
                 "pause-siblings-at, may-change, may-pass-before, changes, instructions"
@@ -167,8 +167,8 @@ GOLDEN = {
         TASK + "```yaml task\n? [a]\n: b\n```\n#### Step 1: C\n",
         [
             (
-                "P.md:8: the key `?`; expected one of files, danger, after, agent, account, "
-                "model, subagent-model, test-first, "
+                "P.md:8: the key `?`; expected one of files, danger, after, agent, "
+                "account, budget, model, subagent-model, test-first, "
                 "review, reviewer, answers, answerer, isolation, test, setup, copy, share, sandbox, network, "
                 "reach, sandbox-write, sandbox-read, labels, "
                 "pause-siblings-at, may-change, may-pass-before, changes, instructions"

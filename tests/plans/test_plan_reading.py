@@ -4,9 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from musician.plans.instructions import read_instructions, render_instructions
 from musician.plans.model import Changes, Checkpoint, Isolation, Plan, Review, Step
 from musician.plans.plan import parse_plan
 from musician.protocol.errors import InvalidPlan
+from musician.protocol.rules.ceilings import Amounts
 
 PLAN = """---
 plan: greeter
@@ -321,3 +323,54 @@ def test_losing_lines_gives_problems_or_a_whole_plan(lost: set[int]) -> None:
         assert [item.number for item in task.checkpoints] == list(range(1, len(task.checkpoints) + 1))
         assert [item.final for item in task.items if isinstance(item, Checkpoint)][-1]
         assert sum(item.final for item in task.checkpoints) == 1
+
+
+def plan_with_budget(written: str) -> Plan:
+    keys = f"```yaml task\nbudget: {written}\n```\n"
+    head = "---\nplan: p\nbudget: 5usd\n---\n# P\n\n## Phase 1: A\n### task-01: T\n"
+    text = f"{head}{keys}#### Step 1: S\nS.\n"
+    return parse_plan(text, path="P.md", read_file=lambda _: None)
+
+
+@pytest.mark.parametrize(
+    ("written", "budget"),
+    [
+        ("2.5usd", Amounts(cost_usd=2.5)),
+        (
+            "[0.000001 usd, 2000000tokens, 50turns, 3600s]",
+            Amounts(cost_usd=1e-6, tokens=2_000_000, turns=50, time_s=3600),
+        ),
+        ("[]", Amounts()),
+        ('""', Amounts()),
+    ],
+)
+def test_a_budget_is_read_as_a_person_writes_it_and_is_in_the_tasks_own_file(
+    written: str, budget: Amounts
+) -> None:
+    """CEIL-18."""
+    (task,) = plan_with_budget(written).tasks
+    assert task.budget == budget
+    own = render_instructions(task, plan_id="p", plan_overview="")
+    assert read_instructions(own, path="t.md", task_id="task-01").budget == budget
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "0usd",
+        "-1usd",
+        "5",
+        "lots",
+        "5eur",
+        "[1usd, 2usd]",
+        "2.5turns",
+        "9999999999999usd",
+        "1e9usd",
+        "{usd: 5}",
+        "[5]",
+        "999999999999.9999999usd",
+    ],
+)
+def test_a_budget_that_is_none_is_a_problem(written: str) -> None:
+    with pytest.raises(InvalidPlan, match=r"expected (a budget|each of usd, tokens, turns and s once|text)"):
+        plan_with_budget(written)

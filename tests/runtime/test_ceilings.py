@@ -235,7 +235,7 @@ def consult(stage: "Stage", script: Script, ceilings: Ceilings) -> str:
         agent="shell",
         provider=Provider(store=stage.store, account="work", session_id="reviewer"),
         limit_s=90.0,
-        meter=Meter(store=stage.store, claim=payer, ceilings=ceilings),
+        meter=Meter(store=stage.store, claim=payer, ceilings=ceilings, budget=Amounts()),
         item="review",
         world=Played(stage.hall / "script", script),
     )
@@ -312,3 +312,26 @@ def test_what_an_agent_that_is_asked_is_not_given_parks_all_on_its_account_and_i
         consult(counted.stage, {"review": [end(PieceEnding.REFUSED, "the login has expired")]}, Ceilings())
     (asked,) = service.open_asks(store)
     assert (asked.task_id, asked.kind, asked.text) == ("task-01", "provider", "work: the login has expired")
+
+
+BUDGETED = PLAN.replace("\n#### Step 1", "\n```yaml task\nbudget: [2usd, 50turns]\n```\n#### Step 1", 1)
+
+
+def test_a_tasks_budget_stands_in_the_place_of_the_settings_ceiling_and_is_told(stage: "Stage") -> None:
+    """CEIL-18: two dollars for it, where the settings say one; what is granted comes on top."""
+    counted = Counted(stage, plan=BUDGETED)
+    script: Script = {"step 1": [spend(cost_usd=1.2), say("on"), spend(cost_usd=1.2), WAIT]}
+    ended = counted.play_to_its_end(script)
+    assert ended.reason == f"{CEILING_REACHED}it has used $2.40 of $2.00 (the task's budget)"
+    assert "may use:      $2.40 of $2.00, 2 turns of 50 turns" in stage.run("status", "task-01").out
+    service.send(stage.store, "task-01", "go on", more=Amounts(cost_usd=1.0))
+    assert "$2.40 of $3.00" in stage.run("status", "task-01").out
+
+
+def test_a_budget_of_money_is_refused_at_the_start_with_an_agent_that_has_no_price(stage: "Stage") -> None:
+    """CEIL-18: with no ceiling in the settings."""
+    stage.write(BUDGETED)
+    refused = stage.run("run", "PLAN.md", "--agent", f"acp:{stage.command[0]}")
+    assert refused.code == 2
+    assert "does not say what it costs" in refused.err
+    assert not stage.view("task-01").sessions

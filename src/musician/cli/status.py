@@ -14,7 +14,7 @@ from musician.cli.render import fields, lines, pairs, show, table
 from musician.processes.machine import MACHINE
 from musician.processes.output import one_line
 from musician.protocol.arguments import as_argument
-from musician.protocol.rules.ceilings import Reached, Scope, measures_of, reached
+from musician.protocol.rules.ceilings import Bound, Scope, measures_of, reached
 from musician.protocol.rules.liveness import Owner, heartbeat_status, owner_standing
 from musician.protocol.states import ACTIVE, State
 from musician.reporting.ahead import Met, met_ahead, met_by, say_ahead
@@ -167,7 +167,7 @@ def _print_disk(app: App) -> None:
     show(app, {"bytes": used}, *pairs({name: decimal(size) for name, size in used.items()}).splitlines())
 
 
-def _reached(app: App, plans: Iterable[PlanRow]) -> Iterator[tuple[str, Reached]]:
+def _reached(app: App, plans: Iterable[PlanRow]) -> Iterator[tuple[str, Bound]]:
     """Yield the ceilings of whole plans, and of the day, that leave nothing."""
     for plan in plans:
         ceilings = settings_of_plan(app.shown, plan.plan_id, app.settings).ceilings
@@ -220,6 +220,7 @@ def _print_one(app: App, task_id: str) -> None:
         "deviations": len(progress.deviations),
         "unread": view.unread,
         **({"used": say_usage(view.usage)} if view.usage else {}),
+        **({"may use": may_use} if (may_use := ", ".join(each.share for each in _bounds(app, row))) else {}),
     }
     lines(pairs(facts))
     for found in standing.anomalies:
@@ -232,6 +233,12 @@ def _print_one(app: App, task_id: str) -> None:
         lines(say_ahead(met))
     for ask in standing.waiting:
         lines(f"needs a person: {asked(ask)}")
+
+
+def _bounds(app: App, row: TaskRow) -> tuple[Bound, ...]:
+    from musician.runtime.bounds import bounds_of_task  # it reads the task's file, which is slow to import
+
+    return bounds_of_task(app.root, app.shown, app.settings, row)
 
 
 def _ahead_of(app: App, row: TaskRow) -> tuple[Met, ...]:
@@ -266,6 +273,10 @@ def _document(app: App, standing: Standing) -> dict[str, object]:
         ],
         "anomalies": [fields(found) for found in standing.anomalies],
         "spending": spending_document(view.usage),
+        "bounds": [
+            {"measure": each.measure, "used": each.used, "ceiling": each.ceiling, "is_budget": each.is_budget}
+            for each in _bounds(app, view.row)
+        ],
         "limited_until": view.limited_until or None,
         "limited_account": view.limited_account or None,
         "with_person_since": standing.with_person_since or None,

@@ -1,6 +1,6 @@
 """The one door of all hooks: which event, whose, and whether there is anything to do.
 
-Reached as ``musician hook EVENT`` and by the plugin's boot file. The exit code is 0 on every path: what the client
+Bound as ``musician hook EVENT`` and by the plugin's boot file. The exit code is 0 on every path: what the client
 is to do is said in the answer, and the client lets go on a hook that fails.
 
 A subagent's events name its parent's session. Only what guards it, and what tells its beginning and end, hears of them:

@@ -19,6 +19,7 @@ from musician.plans.markdown import Block, Heading, read_document, split_at
 from musician.plans.model import AgentPiece, Answers, Changes, Checkpoint, Network, Sandboxing, Step, TaskSpec
 from musician.plans.problems import Problems, Report
 from musician.plans.tasks import check_characters, check_pauses, check_steps, resolve_task
+from musician.protocol.rules.ceilings import write_amounts
 from musician.protocol.values import dataclass
 
 PLAN_OVERVIEW = "Plan overview"
@@ -151,6 +152,8 @@ def _front_matter(task: TaskSpec, plan_id: str) -> Iterator[str]:
         value: str | None = getattr(task, key.replace("-", "_"))
         if value:
             yield f"{key}: {_quoted(str(value))}"
+    if budget := write_amounts(task.budget):
+        yield f"budget: [{', '.join(map(_quoted, budget))}]"
     if task.pause_siblings_at:
         yield f"pause-siblings-at: [{', '.join(map(str, task.pause_siblings_at))}]"
     if task.test_first is not None:

@@ -28,8 +28,9 @@ from musician.plans.model import (
     Sandboxing,
 )
 from musician.plans.problems import Report, control_characters, shorten
-from musician.protocol.errors import BadId
+from musician.protocol.errors import BadField, BadId
 from musician.protocol.names import check_plan_id, check_task_id
+from musician.protocol.rules.ceilings import Amounts, read_amounts, write_amounts
 from musician.protocol.values import dataclass, replace
 
 _NUMBER = re.compile(r"[1-9][0-9]{0,5}")
@@ -56,6 +57,7 @@ class Keys:
     labels: tuple[str, ...] | None = None
     agent: str | None = None
     account: str | None = None
+    budget: Amounts | None = None
     model: str | None = None
     subagent_model: str | None = None
     test_first: bool | None = None
@@ -209,6 +211,17 @@ def _account(value: object) -> str:
     return value
 
 
+def _budget(value: object) -> Amounts:
+    texts = tuple(map(_text, value)) if isinstance(value, list) else (_text(value),) if value != "" else ()
+    try:
+        amounts = read_amounts(texts)
+    except BadField as error:
+        raise _Unfit(f"a budget ({error.reason})") from None
+    if len(write_amounts(amounts)) != len(texts):
+        raise _Unfit("each of usd, tokens, turns and s once, such as [5usd, 2000000tokens]")
+    return amounts
+
+
 def _model(value: object) -> str:
     if not isinstance(value, str) or not _MODEL.fullmatch(value):
         raise _Unfit("a model as the agent names it, such as opus")
@@ -254,6 +267,7 @@ def _outside_paths(value: object) -> tuple[str, ...]:
 _SHARED_CHECKS: dict[str, _Check] = {
     "agent": _agent,
     "account": _account,
+    "budget": _budget,
     "model": _model,
     "subagent-model": _model,
     "test-first": _yes_or_no,

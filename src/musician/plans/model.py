@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import field
 from enum import StrEnum
 
+from musician.protocol.rules.ceilings import Amounts
 from musician.protocol.values import dataclass
 
 MAX_TITLE_CHARACTERS = 300
@@ -135,6 +136,8 @@ class TaskSpec:
     """That of its subagents; "" is what the settings say."""
     test_first: bool | None = None
     """Whether its model is told to write tests first; None is what the settings say."""
+    budget: Amounts = Amounts()
+    """Its own ceilings, in the place of the settings' for one task; 0 is none of its own."""
     review: Review = Review.RULES
     isolation: Isolation = Isolation.WORKTREE
     test: str | None = None

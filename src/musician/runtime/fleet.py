@@ -136,7 +136,7 @@ def _of_plan(
         agent=agent,
     )
     closed = service.givings(service.closed_accounts(store))
-    accounts = accounts_of(store, row.plan_id, settings)
+    accounts = accounts_of(store, plan, settings)
     for act in decide(gatherer.gather(standings_of(views, programs_of(plan)), closed, accounts)):
         if isinstance(act, Launch):
             yield act.task_id

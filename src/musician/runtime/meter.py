@@ -13,7 +13,16 @@ from anyio.to_thread import run_sync
 
 from musician import service
 from musician.protocol.claim import Claim
-from musician.protocol.rules.ceilings import Accounts, Measure, Reached, left_of, measures_of, reached
+from musician.protocol.rules.ceilings import (
+    Accounts,
+    Amounts,
+    Bound,
+    Measure,
+    left_of,
+    measures_of,
+    reached,
+    within_budget,
+)
 from musician.protocol.settings import Ceilings
 from musician.protocol.spending import Usage
 from musician.protocol.values import dataclass
@@ -29,21 +38,24 @@ class Meter:
     store: Store
     claim: Claim
     ceilings: Ceilings
-    reached: Reached | None = None
+    budget: Amounts
+    """What the plan gives the task."""
+    reached: Bound | None = None
     """What the last look has found."""
     _played_from_s: float = 0.0
     _accounts: Accounts | None = None
 
     @property
     def is_needed(self) -> bool:
-        return bool(measures_of(self.ceilings))
+        return bool(measures_of(self.ceilings, self.budget))
 
     async def used(self, item: str, usage: Usage) -> None:
         await run_sync(partial(service.record_usage, self.store, self.claim, item, usage))
 
-    async def look(self) -> Reached | None:
+    async def look(self) -> Bound | None:
         if self.is_needed:
-            self._accounts = await run_sync(service.accounts_of_task, self.store, self.claim.task_id)
+            found = await run_sync(service.accounts_of_task, self.store, self.claim.task_id)
+            self._accounts = within_budget(found, self.budget)
             self.reached = reached(self._accounts, self.ceilings)
         return self.reached
 

@@ -20,7 +20,7 @@ from musician.processes.identity import ProcessIdentity
 from musician.processes.machine import MACHINE, Machine
 from musician.protocol.claim import Claim
 from musician.protocol.errors import PriceUnknown
-from musician.protocol.rules.ceilings import Measure, measures_of
+from musician.protocol.rules.ceilings import Amounts, Measure, measures_of
 from musician.protocol.settings import Settings
 from musician.runtime.launching import fork_server_at_hand, start_musician
 from musician.runtime.left_work import SaveWork, save_work
@@ -70,10 +70,10 @@ class World:
         """Return a new agent for a session; :class:`AgentUnavailable` if it cannot be used."""
         return make_agent(spec)
 
-    def agent_within(self, settings: Settings, spec: str) -> Agent:
-        """As :meth:`agent`; :class:`PriceUnknown` if a ceiling of money is set that could not hold with it."""
+    def agent_within(self, settings: Settings, spec: str, *budgets: Amounts) -> Agent:
+        """As :meth:`agent`; :class:`PriceUnknown` if a ceiling or budget of money could not hold with it."""
         agent = self.agent(spec)
-        if Measure.COST in measures_of(settings.ceilings) and not agent.tells_price:
+        if Measure.COST in measures_of(settings.ceilings, *budgets) and not agent.tells_price:
             raise PriceUnknown(agent=spec)
         return agent
 

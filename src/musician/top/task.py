@@ -19,6 +19,7 @@ from musician.reporting.standing import Standing
 from musician.reporting.transcript_lines import TaskLog
 from musician.reporting.transcripts import LOOK_S, sizes_of
 from musician.reporting.wording import say_anomaly
+from musician.runtime.bounds import bounds_of_task, say_bounds
 from musician.top.messages import Messages, watched
 from musician.top.needs import OfTask, OneStep, need_rows
 from musician.top.offers import Offer, say_offer, task_offers
@@ -60,7 +61,8 @@ class Task(Page):
             self._offers = task_offers(project, standing, is_asked=bool(needs))
         self._is_asked = bool(needs)
         asked = chain.from_iterable(map(need_rows, needs))
-        self._facts = [*asked, *_facts(standing), *watched(store, standing)]
+        may_use = say_bounds(bounds_of_task(project.root, store, project.settings, standing.view.row))
+        self._facts = [*asked, *_facts(standing, may_use), *watched(store, standing)]
         title = ((f"{self._task_id}  ", "bold"), (f"{doing(standing)}  {standing.title}", ""))
         return title, [*self._facts, *self._lines]
 
@@ -131,7 +133,7 @@ class Task(Page):
         self.top.offer(f"What is to become of {self._task_id}?", self._offers)
 
 
-def _facts(standing: Standing) -> Iterator[Row]:
+def _facts(standing: Standing, may_use: str) -> Iterator[Row]:
     view, task = standing.view, standing.view.row
     facts = {
         "state": standing.shown_state.replace("_", " "),
@@ -140,6 +142,7 @@ def _facts(standing: Standing) -> Iterator[Row]:
         "context": "" if standing.context_pct is None else f"{standing.context_pct:.0f} %",
         "done": ", ".join(standing.progress.completed),
         "used": say_usage(view.usage),
+        "may use": may_use,
         "its provider": view.limited_until
         and f"gives nothing before {view.limited_until} UTC ({view.limited_account})",
     }

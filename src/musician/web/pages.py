@@ -31,6 +31,7 @@ from musician.reporting.transcripts import sizes_of
 from musician.reporting.under_review import change_of, submission_of
 from musician.reporting.wording import say_anomaly
 from musician.runtime import overseeing
+from musician.runtime.bounds import bounds_of_task, say_bounds
 from musician.service.similarity import alike_among
 from musician.trees.diffs import FileDiff, files_between, patch_of, text_of_blob
 from musician.web.desk import MOST_LOG_LINES, Desk
@@ -129,6 +130,7 @@ def task(request: Request) -> HTMLResponse:
         offers=offers_to(standing, is_asked=bool(needs)),
         anomalies=[say_anomaly(found) for found in standing.anomalies],
         used=say_usage(view.usage),
+        may_use=say_bounds(bounds_of_task(desk.root, desk.store, desk.settings, view.row)),
         messages=messages[-MOST_SHOWN:],
         messages_left_out=max(0, len(messages) - MOST_SHOWN),
         receipts=service.receipts_of(desk.store, standing.task_id),

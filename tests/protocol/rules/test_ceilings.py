@@ -20,6 +20,8 @@ from musician.protocol.rules.ceilings import (
     measures_of,
     reached,
     read_amounts,
+    within_budget,
+    write_amounts,
 )
 from musician.protocol.settings import Ceilings
 
@@ -188,3 +190,43 @@ def test_what_is_set_and_what_it_leaves() -> None:
     accounts = {Scope.TASK: used(Measure.TIME, 4, granted=1)}
     assert list(left_of(Measure.TIME, accounts, limits)) == [7, 100]
     assert list(left_of(Measure.COST, accounts, limits)) == []
+
+
+def test_a_budget_is_the_tasks_ceiling_for_what_it_says_and_the_settings_are_for_the_rest() -> None:
+    """CEIL-18."""
+    limits = ceilings(task_turns=10, task_tokens=100, plan_turns=30)
+    mine = within_budget({Scope.TASK: used(Measure.TURNS, 12, granted=1)}, Amounts(turns=12, time_s=5))
+    assert reached(mine, limits) is None
+    found = reached(within_budget({Scope.TASK: used(Measure.TURNS, 12)}, Amounts(turns=12)), limits)
+    assert found is not None
+    assert (found.is_budget, found.ceiling, found.text) == (
+        True,
+        12,
+        "it has used 12 turns of 12 turns (the task's budget)",
+    )
+    assert reached(within_budget({Scope.TASK: used(Measure.TOKENS, 100)}, Amounts(turns=12)), limits)
+    assert measures_of(NONE, Amounts(), Amounts(time_s=5)) == {Measure.TIME}
+    assert list(left_of(Measure.TIME, mine, NONE)) == [5]
+
+
+def test_a_budget_is_reserved_of_the_plans_ceiling() -> None:
+    """CEIL-18: without it a task reserved nothing."""
+    limits = ceilings(plan_turns=30)
+    twenty = Account(budget=Amounts(turns=20))
+    assert fits_beside({}, [twenty], limits)
+    assert not fits_beside({Scope.TASK: twenty}, [twenty], limits)
+    assert fits_beside({Scope.TASK: Account(budget=Amounts(turns=10))}, [twenty], limits)
+
+
+AMOUNTS = st.builds(
+    Amounts,
+    cost_usd=st.integers(0, 10**15).map(lambda millionths: millionths / 10**6),
+    tokens=st.integers(0, 10**11),
+    turns=st.integers(0, 10**9),
+    time_s=st.integers(0, 10**12).map(lambda thousandths: thousandths / 1000),
+)
+
+
+@given(AMOUNTS)
+def test_amounts_are_read_as_they_are_written(amounts: Amounts) -> None:
+    assert read_amounts(write_amounts(amounts)) == amounts

@@ -10,7 +10,7 @@ from musician.protocol.conductor.orchestra import Orchestra, TaskFacts, is_at_wo
 from musician.protocol.rules.ceilings import (
     NUMBERED,
     Account,
-    Reached,
+    Bound,
     Scope,
     fits_beside,
     reached,
@@ -51,7 +51,7 @@ class Means:
         self._probed.add(task.unproven)
         return act
 
-    def _held_back(self, task: TaskFacts, found: Reached) -> AskHuman | None:
+    def _held_back(self, task: TaskFacts, found: Bound) -> AskHuman | None:
         if found.scope is Scope.DAY:
             self.waits_for_tomorrow = True
             return None

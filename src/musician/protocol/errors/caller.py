@@ -153,5 +153,6 @@ class PriceUnknown(CallerError):
         super().__init__(
             f"agent {agent!r:.80} does not say what it costs, so a ceiling in dollars cannot hold",
             remedy="name another with --agent, or set a ceiling of tokens, turns or time instead"
-            " ([ceilings] in .musician/config.toml; of a locked plan, `musician plan amend` takes it up)",
+            " ([ceilings] in .musician/config.toml, or `budget` in the plan;"
+            " of a locked plan, `musician plan amend` takes it up)",
         )

@@ -1,4 +1,5 @@
-"""Ceilings: how much a task, a plan and a day may use of money, tokens, turns and time (section ``ceilings``).
+"""Ceilings: how much a task, a plan and a day may use of money, tokens, turns and time (section ``ceilings``, and
+what a plan gives one of its tasks as ``budget`` in the place of the setting).
 
 Theory. An :class:`Account` says what was used and what a person has granted besides; a ceiling is the setting and the
 grants together. A grant is given to a task and counts for the task, its plan and the day on which it is given, so that
@@ -16,7 +17,7 @@ from enum import StrEnum
 
 from musician.protocol.errors import BadField
 from musician.protocol.settings import Ceilings
-from musician.protocol.values import dataclass
+from musician.protocol.values import dataclass, replace
 
 _CENT_USD = 0.01
 
@@ -53,6 +54,8 @@ class Amounts:
 class Account:
     used: Amounts = Amounts()
     granted: Amounts = Amounts()
+    budget: Amounts = Amounts()
+    """The ceilings that the plan gives a task, in the place of the settings' for one; 0 is none of its own."""
 
 
 Accounts = Mapping[Scope, Account]
@@ -60,17 +63,25 @@ Accounts = Mapping[Scope, Account]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reached:
-    """A ceiling that leaves nothing. ``ceiling`` is the setting and what was granted."""
+class Bound:
+    """A ceiling that is set, and what was used of it. ``ceiling`` is that and what was granted.
+
+    ``is_budget``: the plan sets it for this task.
+    """
 
     scope: Scope
     measure: Measure
     used: float
     ceiling: float
+    is_budget: bool = False
 
     @property
     def setting(self) -> str:
-        return f"ceilings.{self.scope}_{self.measure}"
+        return "the task's budget" if self.is_budget else f"ceilings.{self.scope}_{self.measure}"
+
+    @property
+    def share(self) -> str:
+        return f"{say_amount(self.measure, self.used)} of {say_amount(self.measure, self.ceiling)}"
 
     @property
     def number(self) -> int:
@@ -80,8 +91,7 @@ class Reached:
     @property
     def text(self) -> str:
         what = {Scope.TASK: "it has", Scope.PLAN: "its plan has", Scope.DAY: "this day has"}[self.scope]
-        used, ceiling = say_amount(self.measure, self.used), say_amount(self.measure, self.ceiling)
-        return f"{what} used {used} of {ceiling} ({self.setting})"
+        return f"{what} used {self.share} ({self.setting})"
 
 
 NUMBERED = tuple((scope, measure) for scope in Scope for measure in Measure)
@@ -130,15 +140,36 @@ def read_amounts(texts: Iterable[str]) -> Amounts:
     )
 
 
-def reached(accounts: Accounts, ceilings: Ceilings) -> Reached | None:
-    """Return the ceiling that leaves nothing, the narrowest first; None where all leave something."""
+def write_amounts(amounts: Amounts) -> tuple[str, ...]:
+    """Write amounts as :func:`read_amounts` reads them."""
+    written = (
+        (f"{amounts.of(measure):.6f}".rstrip("0").rstrip("."), unit) for unit, measure in _UNITS.items()
+    )
+    return tuple(f"{number}{unit}" for number, unit in written if number != "0")
+
+
+def within_budget(accounts: Accounts, budget: Amounts) -> Accounts:
+    """Return the accounts of a task to which its plan gives a budget."""
+    return {**accounts, Scope.TASK: replace(accounts.get(Scope.TASK, Account()), budget=budget)}
+
+
+def bounds_of(accounts: Accounts, ceilings: Ceilings) -> Iterator[Bound]:
+    """Yield each ceiling that is set, the narrowest first."""
     for scope, measure in NUMBERED:
-        account, setting = accounts.get(scope, Account()), _setting(ceilings, scope, measure)
-        ceiling = setting + account.granted.of(measure)
-        used = account.used.of(measure)
-        if setting and used >= ceiling:
-            return Reached(scope=scope, measure=measure, used=used, ceiling=ceiling)
-    return None
+        account = accounts.get(scope, Account())
+        if set_to := _set_to(account, ceilings, scope, measure):
+            yield Bound(
+                scope=scope,
+                measure=measure,
+                used=account.used.of(measure),
+                ceiling=set_to + account.granted.of(measure),
+                is_budget=account.budget.of(measure) > 0,
+            )
+
+
+def reached(accounts: Accounts, ceilings: Ceilings) -> Bound | None:
+    """Return the ceiling that leaves nothing, the narrowest first; None where all leave something."""
+    return next((each for each in bounds_of(accounts, ceilings) if each.used >= each.ceiling), None)
 
 
 def fits_beside(accounts: Accounts, at_work: Collection[Account], ceilings: Ceilings) -> bool:
@@ -151,32 +182,38 @@ def fits_beside(accounts: Accounts, at_work: Collection[Account], ceilings: Ceil
         - sum(_reserved(each, ceilings, measure) for each in at_work)
         >= _reserved(own, ceilings, measure)
         for scope, measure in NUMBERED
-        if scope is not Scope.TASK and _setting(ceilings, scope, measure)
+        if scope is not Scope.TASK and _set_to(accounts.get(scope, Account()), ceilings, scope, measure)
     )
 
 
-def measures_of(ceilings: Ceilings) -> frozenset[Measure]:
-    """Return what any ceiling is set for."""
-    return frozenset(measure for scope, measure in NUMBERED if _setting(ceilings, scope, measure))
+def measures_of(ceilings: Ceilings, *budgets: Amounts) -> frozenset[Measure]:
+    """Return what any ceiling, or one of these budgets, is set for."""
+    accounts = [Account(), *(Account(budget=budget) for budget in budgets)]
+    return frozenset(
+        measure
+        for scope, measure in NUMBERED
+        if any(_set_to(account, ceilings, scope, measure) for account in accounts)
+    )
 
 
 def left_of(measure: Measure, accounts: Accounts, ceilings: Ceilings) -> Iterator[float]:
     """Yield what each ceiling of a measure leaves."""
     for scope in Scope:
-        if _setting(ceilings, scope, measure):
-            yield _left(accounts.get(scope, Account()), ceilings, scope, measure)
+        account = accounts.get(scope, Account())
+        if _set_to(account, ceilings, scope, measure):
+            yield _left(account, ceilings, scope, measure)
 
 
 def _reserved(account: Account, ceilings: Ceilings, measure: Measure) -> float:
     """What a task may still use by its own ceiling; without one nothing is known, and nothing reserved."""
-    if not _setting(ceilings, Scope.TASK, measure):
+    if not _set_to(account, ceilings, Scope.TASK, measure):
         return 0.0
     return max(0.0, _left(account, ceilings, Scope.TASK, measure))
 
 
 def _left(account: Account, ceilings: Ceilings, scope: Scope, measure: Measure) -> float:
-    return _setting(ceilings, scope, measure) + account.granted.of(measure) - account.used.of(measure)
+    return _set_to(account, ceilings, scope, measure) + account.granted.of(measure) - account.used.of(measure)
 
 
-def _setting(ceilings: Ceilings, scope: Scope, measure: Measure) -> float:
-    return float(getattr(ceilings, f"{scope}_{measure}"))
+def _set_to(account: Account, ceilings: Ceilings, scope: Scope, measure: Measure) -> float:
+    return account.budget.of(measure) or float(getattr(ceilings, f"{scope}_{measure}"))

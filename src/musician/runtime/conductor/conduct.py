@@ -107,7 +107,7 @@ async def conduct(
     :class:`PlanChanged` if ``plan`` is no longer what is locked.
     """
     for task in plan.tasks if jobs else ():
-        world.agent_within(settings, agent or task.agent)
+        world.agent_within(settings, agent or task.agent, task.budget)
     if problems := without_script(plan, agent):
         raise InvalidPlan(problems=problems)
     machine = world.machine
@@ -345,7 +345,7 @@ class _Run:
         self._on_look(standings)
         self._ticks.looked(await run_sync(service.clock_s, self._store))
         closed = service.givings(await run_sync(service.closed_accounts, self._store))
-        accounts = await run_sync(accounts_of, self._store, self._plan.plan_id, self._settings)
+        accounts = await run_sync(accounts_of, self._store, self._plan, self._settings)
         orchestra = await run_sync(self._gatherer.gather, standings, closed, accounts)
         self._forecaster.on_look(standings, c.held_back(orchestra))
         return orchestra

@@ -24,7 +24,7 @@ from musician.protocol.names import CONDUCTOR
 from musician.protocol.resumption.handoff import FROM_OUTSIDE
 from musician.protocol.rules.breaker import Giving
 from musician.protocol.rules.budget import breaks_estimate
-from musician.protocol.rules.ceilings import Accounts, measures_of
+from musician.protocol.rules.ceilings import Accounts, measures_of, within_budget
 from musician.protocol.rules.liveness import Owner, heartbeat_status, standing_by_heartbeat
 from musician.protocol.rules.review import ROUGHEST, Evidence, Submission, SubmittedWork, Verification
 from musician.protocol.settings import Settings
@@ -103,7 +103,9 @@ class Gatherer:
         tasks = tuple(
             replace(
                 self._facts(each, each.program, specs[each.task_id], closed),
-                accounts=accounts.get(each.task_id) or accounts.get("", {}),
+                accounts=within_budget(
+                    accounts.get(each.task_id) or accounts.get("", {}), specs[each.task_id].budget
+                ),
             )
             for each in standings
             if each.program is not None
@@ -242,9 +244,10 @@ class Gatherer:
         return task_id in self.memory.merged
 
 
-def accounts_of(store: Store, plan_id: str, settings: Settings) -> Mapping[str, Accounts]:
+def accounts_of(store: Store, plan: Plan, settings: Settings) -> Mapping[str, Accounts]:
     """Return what :meth:`Gatherer.gather` is told of the ceilings; nothing is looked up where none is set. Blocks."""
-    return service.accounts_of_plan(store, plan_id) if measures_of(settings.ceilings) else {}
+    is_bounded = measures_of(settings.ceilings, *{task.budget for task in plan.tasks})
+    return service.accounts_of_plan(store, plan.plan_id) if is_bounded else {}
 
 
 def submitted_commit(view: TaskView) -> str | None:

@@ -233,7 +233,7 @@ class Performer:
                 session_id=f"{REVIEWER} of {task.task_id}",
             ),
             limit_s=self.settings.waiting.limit_s,
-            meter=Meter(store=self.store, claim=payer, ceilings=self.settings.ceilings),
+            meter=Meter(store=self.store, claim=payer, ceilings=self.settings.ceilings, budget=task.budget),
             item=item,
             world=self.world,
         )

@@ -23,6 +23,7 @@ from musician.protocol.journal import REWORK_BEGINS, Entry, EntryKind
 from musician.protocol.musician import inputs as i
 from musician.protocol.musician import ready as r
 from musician.protocol.musician.program import Play
+from musician.protocol.rules.ceilings import Amounts
 from musician.protocol.rules.delegation import Extent
 from musician.protocol.spending import Usage
 from musician.protocol.values import dataclass, replace
@@ -58,6 +59,8 @@ class PlayedBy:
     subagents_model: str
     rules: str
     """How a model is to play, for the begin of each conversation."""
+    budget: Amounts
+    """What its plan gives the task."""
     account: str
     """The login by which the agent has its model."""
     token: str
@@ -95,7 +98,12 @@ class Player:
         self.provider = Provider(
             store=claimed.store, account=self.played_by.account, session_id=claimed.claim.session_id
         )
-        self._meter = Meter(store=claimed.store, claim=claimed.claim, ceilings=claimed.settings.ceilings)
+        self._meter = Meter(
+            store=claimed.store,
+            claim=claimed.claim,
+            ceilings=claimed.settings.ceilings,
+            budget=self.played_by.budget,
+        )
 
     def begin(self, act: Begun, item: str) -> None:
         """Begin what ``act`` says; ``item`` is the name under which its end is told."""

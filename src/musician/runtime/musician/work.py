@@ -289,7 +289,8 @@ async def _play(claimed: ClaimedSession, task: TaskSpec, agent: str, stop: _Stop
     place = claimed.root.transcript(claim.task_id, claim.epoch, claim.session_id)
     transcript = await anyio.to_thread.run_sync(Transcript, place, redact)
     played_by = PlayedBy(
-        agent=claimed.world.agent_within(claimed.settings, agent),
+        agent=claimed.world.agent_within(claimed.settings, agent, task.budget),
+        budget=task.budget,
         model=task.model,
         subagents_model=(
             task.subagent_model
