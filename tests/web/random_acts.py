@@ -261,7 +261,7 @@ LIKELY: Mapping[State, tuple[str, ...]] = MappingProxyType(
         State.FIX_PROPOSED: (*_GOES_ON, "claim", "claim", "skip"),
         State.EXIT_REQUESTED: ("leave", "leave", "send", "claim"),
         State.EXITED: ("hand_over", "retry", "skip", "ask_person"),
-        State.COMPLETE: ("archive", "retry", "stop_conducting", "decline"),
+        State.COMPLETE: ("archive", "archive", "retry", "stop_conducting"),
     }
 )
 """What may well happen to a task in this state."""

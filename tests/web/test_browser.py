@@ -2,6 +2,8 @@
 
 import json
 import os
+import random
+import re
 import subprocess
 from contextlib import closing
 from functools import partial
@@ -17,10 +19,11 @@ from musician.testing.waiting import HANG_S, until
 from tests.needs import refuse
 from tests.surroundings import Call, begin
 from tests.web.conftest import Served
+from tests.web.test_one_truth import Actors, next_act
 
 pytest.importorskip("playwright", reason="left out: needs playwright")
 
-from playwright.sync_api import BrowserContext, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 expect.set_options(timeout=HANG_S * 1000)
 
@@ -369,6 +372,56 @@ def test_a_whole_review_by_keyboard_while_a_run_goes_on(
             run.kill()
             run.wait(HANG_S)
         page.close()
+
+
+@pytest.mark.deep
+def test_an_open_page_is_changed_where_it_differs_and_nowhere_else(
+    claimed: Path, call: Call, command: tuple[str, ...], browser: BrowserContext
+) -> None:
+    with Served(claimed, command) as desk:
+        page = browser.new_page()
+        page.goto(desk.address)
+        page.goto(f"{desk.base}/timeline")
+        rows = page.locator("#timeline tbody tr")
+        count = rows.count()
+        rows.first.evaluate("row => { row.isTheSame = true; getSelection().selectAllChildren(row); }")
+        selected = page.evaluate("getSelection().toString()")
+        call("send", "1", "look here")
+        expect(rows).to_have_count(count + 1)
+        expect(rows.first).to_contain_text("look here")
+        assert rows.nth(1).evaluate("row => row.isTheSame")
+        assert page.evaluate("getSelection().toString()") == selected
+        page.close()
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("seed", [1, 2])
+def test_open_pages_are_what_they_are_when_loaded_anew_whatever_happens(
+    ready: Path, command: tuple[str, ...], browser: BrowserContext, seed: int
+) -> None:
+    """PROOF-9: after random acts, whose doers are killed."""
+    chance = random.Random(seed)
+    with Served(ready, command) as desk, Actors(ready) as actors:
+        fresh = browser.new_page()
+        fresh.goto(desk.address)
+        paths = ("/", "/timeline", "/tasks/task-01", "/plans")
+        pages = {path: browser.new_page() for path in paths}
+        for path, page in pages.items():
+            page.goto(desk.base + path)
+        for _ in range(8):
+            told = [actors.act(*next_act(ready, chance), chance.randrange(1000)) for _ in range(4)]
+            assert not any(each.startswith("crashed") for each in told)
+            for path, page in pages.items():
+                fresh.goto(desk.base + path)
+                until(lambda page=page: said_by(page) == said_by(fresh), told=lambda: said_by(fresh))  # type: ignore[misc]
+
+
+def said_by(page: Page) -> str:
+    """The body of a page, but for the time of the look and what a person has opened."""
+    text: str = page.evaluate(
+        "document.querySelector('main').innerHTML + document.querySelector('.counts').outerHTML"
+    )
+    return re.sub(r">\s+<", "><", text.replace(' open=""', ""))
 
 
 PAGES = (

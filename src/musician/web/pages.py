@@ -279,7 +279,10 @@ def _standing(request: Request) -> Standing:
 
 def not_found(request: Request, error: Exception) -> Response:
     text = str(error) if isinstance(error, MusicianError) else "There is no such page."
-    return desk_of(request).page(request, "message.html", status=404, title="Not found", text=text)
+    try:
+        return desk_of(request).page(request, "message.html", status=404, title="Not found", text=text)
+    except MusicianError as worse:
+        return trouble(request, worse)
 
 
 def trouble(request: Request, error: Exception) -> Response:

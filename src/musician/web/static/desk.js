@@ -1,13 +1,13 @@
 // Keeps a page as the server would render it now, and saves a hand the way to the mouse.
 //
 // Every page works without this file. It fetches the page it is on whenever the server says that something has
-// happened, and replaces the parts marked data-live that differ; a page always has all of its parts, empty ones too. A
+// happened, and changes what differs in the parts marked data-live; a page always has all of its parts, empty ones too. A
 // part that a person types in stays until he is done.
 "use strict";
 
 // --- news ---------------------------------------------------------------------------------------------------------
 
-const rendered = new Map(); // id -> what the server sent last
+const rendered = new Map(); // id -> the part as the server sent it last
 let fetching = false;
 let again = false;
 
@@ -26,17 +26,63 @@ function nameOf(control) {
   return [control.closest("[id]").id, tagName, control.getAttribute("href"), name, value, textContent].join("\n");
 }
 
-function take(part, fresh) {
-  if (rendered.get(part.id) === fresh.outerHTML || isTypedIn(part)) return;
-  rendered.set(part.id, fresh.outerHTML);
+function isOfOneMake(one, other) {
+  return one.cloneNode(false).isEqualNode(other.cloneNode(false));
+}
+
+// Makes what is shown of what was sent before what is sent now. What both have is left alone: a long list is laid out
+// again only where it differs, and what a person has selected or opened in the rest stays so.
+function bring(shown, before, now) {
+  if (before.isEqualNode(now)) return;
+  const [there, was, willBe] = [shown, before, now].map((each) => [...each.children]);
+  const isTold = there.length === was.length && isOfOneMake(before, now) && (was.length && willBe.length);
+  const changes = isTold ? changesOf(was, willBe) : [];
+  const isList = now.matches("tbody, ol, ul"); // white space counts for nothing between its children
+  if (!changes.length || hasWords(before) || hasWords(now) || (!isList && changes.some((each) => !each.isEven))) {
+    shown.replaceWith(now.cloneNode(true));
+    return;
+  }
+  for (const { from, to, fresh, isEven } of changes) {
+    if (isEven) fresh.forEach((each, index) => bring(there[from + index], was[from + index], each));
+    else {
+      for (const each of fresh) shown.insertBefore(each.cloneNode(true), there[from] ?? null);
+      for (const each of there.slice(from, to)) each.remove();
+    }
+  }
+}
+
+function hasWords(element) {
+  return [...element.childNodes].some((each) => each.nodeType === Node.TEXT_NODE && each.data.trim());
+}
+
+// Where a list differs from what it was: the children from..to are now those in `fresh`.
+function changesOf(was, willBe) {
+  const places = new Map(was.map((each, index) => [each.outerHTML, index]));
+  const changes = [];
+  let [from, begin] = [0, 0];
+  for (let at = 0; at <= willBe.length; at += 1) {
+    const to = at === willBe.length ? was.length : places.get(willBe[at].outerHTML) ?? -1;
+    if (to < from) continue;
+    const fresh = willBe.slice(begin, at);
+    if (fresh.length || to > from) changes.push({ from, to, fresh, isEven: fresh.length === to - from });
+    [from, begin] = [to + 1, at + 1];
+  }
+  return changes;
+}
+
+function take(part, now) {
+  const before = rendered.get(part.id);
+  if (before.isEqualNode(now) || isTypedIn(part)) return;
+  rendered.set(part.id, now);
   const open = new Map([...part.querySelectorAll("details[id]")].map((each) => [each.id, each.open]));
   const reached = document.activeElement;
   const focus = part.contains(reached) && nameOf(reached);
   const atEnd = innerHeight + scrollY >= document.body.scrollHeight - 40;
-  part.replaceWith(fresh);
+  bring(part, before, now);
+  const fresh = document.getElementById(now.id);
   if (atEnd && "tail" in fresh.dataset) scrollTo(0, document.body.scrollHeight);
   for (const each of fresh.querySelectorAll("details[id]")) if (open.has(each.id)) each.open = open.get(each.id);
-  if (focus) [...fresh.querySelectorAll(reached.tagName)].find((each) => nameOf(each) === focus)?.focus();
+  if (focus && !reached.isConnected) [...fresh.querySelectorAll(reached.tagName)].find((each) => nameOf(each) === focus)?.focus();
 }
 
 async function refresh() {
@@ -70,7 +116,7 @@ function setLost(isLost) {
 }
 
 function follow() {
-  for (const part of liveParts(document)) rendered.set(part.id, part.outerHTML);
+  for (const part of liveParts(document)) rendered.set(part.id, part.cloneNode(true));
   document.addEventListener("visibilitychange", () => {
     listen();
     if (!document.hidden) refresh();
