@@ -132,8 +132,23 @@ def test_what_a_collector_does_not_take_is_a_failure(
     assert collector.got
 
 
-def test_without_the_extra_it_says_what_to_install(
-    played: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("words", "module", "extra"),
+    [
+        (("trace", "--otlp"), "musician.reporting.otlp", "otel"),
+        (("dashboard",), "musician.web.server", "dashboard"),
+        (("top",), "musician.top.app", "top"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_without_its_packages_it_says_how_this_python_gets_them(
+    played: Path,
+    call: Call,
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
+    module: str,
+    extra: str,
 ) -> None:
-    monkeypatch.setitem(sys.modules, "musician.reporting.otlp", None)
-    assert "pip install 'musician[otel]'" in call("trace", "--otlp", expect=2).err
+    monkeypatch.setitem(sys.modules, module, None)
+    told = call(*words, expect=2).err
+    assert told.endswith(f": {sys.executable} -m pip install 'musician[{extra}]'\n")

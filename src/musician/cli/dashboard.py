@@ -8,7 +8,7 @@ from musician.cli.context import App
 from musician.cli.options import command
 from musician.cli.render import show
 from musician.own_python import install_extra
-from musician.protocol.errors import BadField
+from musician.protocol.errors import BadField, ExtraMissing
 
 
 @command("dashboard")
@@ -28,7 +28,7 @@ def dashboard(app: App, port: int | None, read_only: bool) -> None:
     try:
         from musician.web.server import serve
     except ImportError as error:
-        raise click.UsageError(f"the dashboard needs more packages: {install_extra('dashboard')}") from error
+        raise ExtraMissing(what="the dashboard", command=install_extra("dashboard")) from error
 
     def ready(address: str) -> None:
         show(app, {"address": address}, f"dashboard: {address}", "Ctrl-C ends it; the run goes on without it")

@@ -8,6 +8,7 @@ from musician.cli.context import App
 from musician.cli.faults import INTERNAL
 from musician.cli.options import command
 from musician.own_python import install_extra
+from musician.protocol.errors import ExtraMissing
 
 
 @command("top")
@@ -21,7 +22,7 @@ def top(app: App, read_only: bool) -> None:
     try:
         from musician.top.app import Top
     except ImportError as error:
-        raise click.UsageError(f"it needs more packages: {install_extra('top')}") from error
+        raise ExtraMissing(what="musician top", command=install_extra("top")) from error
     if app.json or not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise click.UsageError("it needs a terminal; `musician needs-me` and `musician status` print")
     _ = app.store  # what is wrong with it is told before the screen is taken

@@ -8,7 +8,7 @@ from musician.cli.faults import FAILED
 from musician.cli.options import command
 from musician.cli.render import fields, show
 from musician.own_python import install_extra
-from musician.protocol.errors import UnknownPlan
+from musician.protocol.errors import ExtraMissing, UnknownPlan
 from musician.reporting.spans import Span, spans_of
 from musician.reporting.transcripts import Event, follow
 from musician.reporting.wording import duration
@@ -50,7 +50,7 @@ def trace(app: App, plan_id: str | None, url: str | None) -> None:
     try:
         from musician.reporting.otlp import send
     except ImportError as error:
-        raise click.UsageError(f"--otlp needs OpenTelemetry: {install_extra('otel')}") from error
+        raise ExtraMissing(what="--otlp", command=install_extra("otel")) from error
     taken = send(spans, url=url or None, trace=f"{plan.plan_id} {plan.locked_at}")
     show(
         app,

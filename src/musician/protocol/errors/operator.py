@@ -79,6 +79,14 @@ class SandboxUnavailable(OperatorError):
         )
 
 
+class ExtraMissing(OperatorError):
+    """``what`` needs packages that are installed on demand; ``command`` installs them for this program."""
+
+    def __init__(self, *, what: str, command: str) -> None:
+        self.what, self.command = what, command
+        super().__init__(f"{what} needs packages that are not installed", remedy=command)
+
+
 class WrongSettings(OperatorError):
     """A setting is unknown, out of range, or at odds with another."""
 
