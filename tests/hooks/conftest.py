@@ -2,10 +2,12 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -92,14 +94,25 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-@pytest.fixture
-def store(repository: Path) -> Iterator[SqliteStore]:
-    """The repository set up and its plan locked: task-03 and task-04 wait for a musician."""
-    root = find_root(repository)
+@pytest.fixture(scope="session")
+def first_locked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The repository set up and its plan locked; nothing in it names its place."""
+    folder = begin(tmp_path_factory.mktemp("locked") / "first", {"PLAN.md": PLAN})
+    root = find_root(folder)
     root.musician_dir.mkdir()
     exclude_private(root)
-    opened = SqliteStore.create(root.database)
-    lock_plan_file(root, opened, repository / "PLAN.md", Settings())
+    with closing(SqliteStore.create(root.database)) as made:
+        lock_plan_file(root, made, folder / "PLAN.md", Settings())
+    return folder
+
+
+@pytest.fixture
+def store(first_locked: Path, repository: Path) -> Iterator[SqliteStore]:
+    """The repository as :func:`first_locked`: task-03 and task-04 wait for a musician."""
+    for name in (".musician", "temp"):  # with the time of now: of an old database less is asked
+        shutil.copytree(first_locked / name, repository / name, symlinks=True, copy_function=shutil.copy)
+    shutil.copyfile(first_locked / ".git/info/exclude", repository / ".git/info/exclude")
+    opened = SqliteStore.open(find_root(repository).database)
     yield opened
     opened.close()
 
