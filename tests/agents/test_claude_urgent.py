@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import psutil
+import pytest
 
 from musician.testing import ClientHome, Received, ScriptedModel, say, use
 from musician.testing.script import Step
@@ -26,6 +27,7 @@ Roll.
 """
 
 
+@pytest.mark.deep
 def test_what_is_urgent_interrupts_a_running_command_and_the_step_begins_again_with_it(
     tmp_path: Path,
 ) -> None:

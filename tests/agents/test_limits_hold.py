@@ -90,6 +90,7 @@ def limits_of(view: TaskView) -> list[str]:
     return [row.text for row in view.journal if row.kind == EntryKind.LIMITED]
 
 
+@pytest.mark.deep
 def test_a_quota_that_says_when_it_is_over_parks_the_session_until_then_and_it_goes_on_by_itself(
     tmp_path: Path,
 ) -> None:

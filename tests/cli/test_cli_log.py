@@ -94,6 +94,7 @@ def test_a_program_gets_every_event_in_a_line_and_one_session_if_it_wants(
     call("log", "9", expect=3)
 
 
+@pytest.mark.deep
 def test_a_log_that_nobody_reads_any_more_ends_quietly(talk: Path, program: Call, shell: Call) -> None:
     assert program("run", "PLAN.md").code == 0
     found = shell("$MUSICIAN log 1 | head -n 1; exit ${PIPESTATUS[0]}")
@@ -164,6 +165,7 @@ echo two > two
 """
 
 
+@pytest.mark.deep
 def test_agents_that_answered_and_reviewed_are_told_where_it_happened(
     repository: Path, call: Call, program: Call, command: tuple[str, ...]
 ) -> None:

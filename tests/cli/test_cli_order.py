@@ -70,6 +70,7 @@ def test_what_comes_first_is_finished_and_the_next_can_be_had(planned: Path, cal
     call("claim", "task-04", "--session", "s1")
 
 
+@pytest.mark.deep
 def test_a_task_that_is_put_back_is_played(planned: Path, call: "Call") -> None:
     """AUDIT-P9."""
     write(task(1), "## Phase 2: B\n", task(3))
@@ -82,6 +83,7 @@ def test_a_task_that_is_put_back_is_played(planned: Path, call: "Call") -> None:
     assert made("f2") == "2\n"
 
 
+@pytest.mark.deep
 def test_a_plan_that_has_what_was_withdrawn_is_not_called_complete(planned: Path, call: "Call") -> None:
     """AUDIT-P9: withdrawn by another way than the plan, it is asked about, and the command that is named plays it."""
     with closing(open_store(planned / ".musician" / "comms.db")) as store:
@@ -93,6 +95,7 @@ def test_a_plan_that_has_what_was_withdrawn_is_not_called_complete(planned: Path
     assert made("f2") == "2\n"
 
 
+@pytest.mark.deep
 def test_a_task_in_error_is_taken_out_of_the_plan(planned: Path, call: "Call") -> None:
     """AUDIT-G7: the run has ended, nobody plays it: its end is written, and the run goes on without it."""
     write(task(1), task(2, "exit 3", after=1), "## Phase 2: B\n", task(3))

@@ -101,6 +101,7 @@ def test_a_task_without_work_has_nothing_to_push(ready: Path, call: Call) -> Non
     call("push", "9", expect=3)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("verb", ["push", pytest.param("pr", marks=pytest.mark.deep)])
 def test_a_musician_publishes_nothing(
     folder: Path, call: Call, monkeypatch: pytest.MonkeyPatch, verb: str
@@ -121,6 +122,7 @@ def test_a_musician_publishes_nothing(
     assert "may not publish its work" in call(verb, "1", expect=None).err
 
 
+@pytest.mark.deep
 def test_the_text_of_a_pull_request_says_what_was_done_and_calls_nobody(folder: Path, call: Call) -> None:
     title, empty, *body = call("pr", "1").out.splitlines()
     assert (title, empty) == ("Make `it` @everybody", "")
@@ -134,6 +136,7 @@ def test_the_text_of_a_pull_request_says_what_was_done_and_calls_nobody(folder: 
         assert reference not in text
 
 
+@pytest.mark.deep
 def test_it_is_opened_by_the_forges_program_where_there_is_one(
     folder: Path, call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

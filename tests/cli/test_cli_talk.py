@@ -57,6 +57,7 @@ def test_an_argument_that_is_no_text_is_refused(ready: Path, shell: Call) -> Non
     assert done.err.count("\n") == 1
 
 
+@pytest.mark.deep
 def test_thirty_parallel_sends_all_land(ready: Path, command: tuple[str, ...], call: Call) -> None:
     """B14, with a writer who holds the lock meanwhile and knows nothing of any queue."""
     holder = sqlite3.connect(ready / ".musician" / "comms.db", isolation_level=None)

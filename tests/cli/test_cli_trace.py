@@ -103,6 +103,7 @@ def test_a_plan_is_shown_as_what_took_how_long(played: Path, call: Call) -> None
     assert call("trace", "other", expect=3).err.startswith("musician: no plan 'other' is locked")
 
 
+@pytest.mark.deep
 def test_a_collector_gets_one_tree_and_the_same_one_again(
     played: Path, call: Call, collector: Collector
 ) -> None:

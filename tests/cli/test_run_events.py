@@ -64,6 +64,7 @@ def _workflow() -> dict[Any, Any]:
     return found
 
 
+@pytest.mark.deep
 def test_the_steps_of_the_workflow_play_a_plan_as_they_are_written(folder: Path, shell: Call) -> None:
     """All but those that need the forge's own surroundings: the checkout, Python, the installation."""
     far = folder.parent / "far.git"

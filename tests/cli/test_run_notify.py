@@ -90,6 +90,7 @@ def test_a_command_is_told_how_a_run_has_ended(folder: Path, program: Call, tmp_
     assert (tmp_path / "where").read_text() == f"{folder}\n"
 
 
+@pytest.mark.deep
 def test_nothing_is_told_to_anybody_by_default(folder: Path, program: Call, tmp_path: Path) -> None:
     bin_folder = fake_program(tmp_path, "notify-send", f"touch '{tmp_path}/told'")
     env = {**os.environ, "PATH": f"{bin_folder}:{os.environ['PATH']}", "DISPLAY": ":0"}
@@ -127,6 +128,7 @@ def test_a_webhook_is_posted_to(folder: Path, program: Call, hook: tuple[str, li
     assert [each["plan"] for each in told] == ["greeter"]
 
 
+@pytest.mark.deep
 def test_a_webhook_that_sends_elsewhere_is_not_followed(
     folder: Path, program: Call, hook: tuple[str, list[Any]]
 ) -> None:
@@ -193,6 +195,7 @@ def fake_program(tmp_path: Path, name: str, script: str) -> Path:
     return folder
 
 
+@pytest.mark.deep
 def test_a_desktop_notification_is_shown_where_there_is_a_desktop(
     folder: Path, program: Call, tmp_path: Path
 ) -> None:

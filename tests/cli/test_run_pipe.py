@@ -107,6 +107,7 @@ def test_every_line_of_a_pipe_is_an_event_and_the_end_says_what_was_merged(
     assert subprocess.run(["git", "cat-file", "-e", "trunk:made-task-02"]).returncode == 0
 
 
+@pytest.mark.deep
 def test_a_finished_plan_may_be_run_again(with_plan: Call, program: Call) -> None:
     with_plan(plan(task("task-01", "touch made-task-01")))
     assert program("run", "PLAN.md", "--json").code == 0
@@ -179,6 +180,7 @@ def test_what_needs_a_person_is_said_with_commands_that_work(
     assert "musician-task-01-S2 claimed it, after musician-task-01" in again.out
 
 
+@pytest.mark.deep
 def test_a_branch_that_has_moved_on_is_left_alone_and_the_end_says_what_to_type(
     with_plan: Call, program: Call
 ) -> None:
@@ -235,6 +237,7 @@ def test_an_interrupted_run_says_so_and_the_same_command_goes_on(
     assert again.returncode == 130
 
 
+@pytest.mark.deep
 def test_a_reader_that_goes_away_does_not_stop_the_run(with_plan: Call, started: Call, call: Call) -> None:
     """The run goes on silently, to its own exit code."""
     with_plan(QUICK)
@@ -246,6 +249,7 @@ def test_a_reader_that_goes_away_does_not_stop_the_run(with_plan: Call, started:
     assert {each["state"] for each in call("status", "--json").json["tasks"]} == {"complete"}
 
 
+@pytest.mark.deep
 def test_an_output_that_is_full_does_not_stop_the_run(with_plan: Call, shell: Call, call: Call) -> None:
     with_plan(QUICK)
     done = shell("$MUSICIAN run PLAN.md > /dev/full")
@@ -253,6 +257,7 @@ def test_an_output_that_is_full_does_not_stop_the_run(with_plan: Call, shell: Ca
     assert {each["state"] for each in call("status", "--json").json["tasks"]} == {"complete"}
 
 
+@pytest.mark.deep
 def test_a_reader_that_does_not_read_neither_stops_the_run_nor_its_interruption(
     with_plan: Call, started: Call, call: Call
 ) -> None:
@@ -316,6 +321,7 @@ def test_jobs_are_bounded(with_plan: Call, program: Call, jobs: str) -> None:
     assert "--jobs" in done.err
 
 
+@pytest.mark.deep
 def test_a_run_that_a_client_s_session_has_started_is_no_part_of_it(
     with_plan: Callable[[str], Path], program: Call
 ) -> None:

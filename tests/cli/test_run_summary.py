@@ -89,6 +89,7 @@ def test_the_page_tells_what_was_done_and_what_was_sent_back(folder: Path, progr
     assert "Open proposals:" in done.out
 
 
+@pytest.mark.deep
 def test_a_complete_plan_leaves_its_page_beside_the_reports_and_nowhere_else(
     folder: Path, program: Call
 ) -> None:
@@ -102,6 +103,7 @@ def test_a_complete_plan_leaves_its_page_beside_the_reports_and_nowhere_else(
     assert before.rstrip().endswith("-->")
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     "is_committed",
     [pytest.param(True, marks=pytest.mark.deep, id="committed"), pytest.param(False, id="of the user's own")],
@@ -128,6 +130,7 @@ def test_a_plan_whose_name_is_no_text_has_its_page(folder: Path, shell: Call) ->
     assert "# Greet" in (folder / "END.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.deep
 def test_programs_are_told_the_same(folder: Path, program: Call) -> None:
     found = program("run", "PLAN.md", "--jobs", "2", "--json").json
     (work, other) = found["work"]

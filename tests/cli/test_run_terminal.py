@@ -228,6 +228,7 @@ def test_a_terminal_sees_one_table_and_is_left_with_the_final_one(terminal: Call
     ]
 
 
+@pytest.mark.deep
 def test_the_window_may_change_its_size(terminal: Call) -> None:
     shown = terminal("sleep 600", columns=130)
     shown.until(is_playing)
@@ -268,6 +269,7 @@ def test_a_kill_leaves_the_terminal_whole(terminal: Call) -> None:
     assert "step 1 of 1" in shown.screen
 
 
+@pytest.mark.deep
 def test_a_terminal_that_is_closed_ends_the_run(terminal: Call, call: Call) -> None:
     """SIGHUP, and every write fails from then on."""
     shown = terminal("sleep 600")

@@ -78,6 +78,7 @@ def said(stage: "Stage", task_id: str) -> list[str]:
     return [text for (text,) in rows if BY_AGENT in text]
 
 
+@pytest.mark.deep
 def test_an_agent_answers_before_a_person_is_asked_and_what_is_no_clear_answer_goes_to_a_person(
     stage: "Stage",
 ) -> None:

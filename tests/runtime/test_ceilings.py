@@ -193,6 +193,7 @@ def test_a_run_asks_a_person_at_a_ceiling_and_goes_on_when_more_is_granted(stage
     assert stage.view("task-01").error_count == 0
 
 
+@pytest.mark.deep
 def test_a_ceiling_is_raised_by_amending_the_plan_too(stage: "Stage") -> None:
     """CEIL-13: what is written into the file alone is not in force."""
     stage.write(SLOW, "[ceilings]\ntask_time_s = 1\n")
@@ -208,6 +209,7 @@ def test_a_ceiling_is_raised_by_amending_the_plan_too(stage: "Stage") -> None:
     stage.to_the_end()
 
 
+@pytest.mark.deep
 def test_a_days_ceiling_is_waited_for_and_lifts_when_the_day_is_over(stage: "Stage") -> None:
     """CEIL-5: by the database's clock; nobody is asked, and the same run goes on."""
     stage.write(SLOW, "[ceilings]\nday_time_s = 1\n")
@@ -268,6 +270,7 @@ def test_an_agent_that_is_asked_is_stopped_at_a_ceiling_before_its_next_call(cou
     assert counted.used().time_s > 0
 
 
+@pytest.mark.deep
 def test_two_conductors_do_not_share_one_ceiling_twice(stage: "Stage") -> None:
     """CEIL-3: the second is refused; what the first has reserved stays one."""
     stage.write(SLOW, "[ceilings]\nplan_time_s = 1000\n")

@@ -91,6 +91,7 @@ def test_phases_are_played_in_order_and_tasks_wait_for_those_they_name(stage: "S
     assert order(stage) == [2, 1, 3]
 
 
+@pytest.mark.deep
 def test_tasks_that_share_a_dangerous_file_are_played_one_after_the_other(stage: "Stage") -> None:
     alone = 'mkdir "$MUSICIAN_TEST_HALL/alone"\n{gate}rmdir "$MUSICIAN_TEST_HALL/alone"'
     gate = stage.gate("first")
@@ -134,6 +135,7 @@ def test_a_second_conductor_is_refused_and_told_of_the_first(stage: "Stage") -> 
     stage.check_whole()
 
 
+@pytest.mark.deep
 def test_a_musician_by_hand_on_a_task_that_is_played_is_blocked_and_that_is_written_down(
     stage: "Stage",
 ) -> None:
@@ -184,6 +186,7 @@ def test_a_conductor_that_starts_while_the_musicians_of_a_killed_one_wind_down_w
 # -- owners that are gone -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.deep
 def test_a_musician_that_stopped_is_fenced_ended_and_succeeded(stage: "Stage") -> None:
     """Its lock is held and its process is there: only its heartbeat tells (D2)."""
     stage.write(HEAD + task(stage, 1, run="echo half > half.txt" + stage.gate("step")), SHORT_LIVED)
@@ -207,6 +210,7 @@ def silent(stage: "Stage", session_id: str) -> None:
     )
 
 
+@pytest.mark.deep
 def test_a_session_opened_by_hand_is_fenced_and_a_person_asked_to_see_to_it(stage: "Stage") -> None:
     stage.write(HEAD + task(stage, 1))
     stage.lock()
@@ -220,6 +224,7 @@ def test_a_session_opened_by_hand_is_fenced_and_a_person_asked_to_see_to_it(stag
     stage.check_whole()
 
 
+@pytest.mark.deep
 def test_the_lock_of_a_later_process_does_not_make_a_dead_owner_live(stage: "Stage") -> None:
     """Another session took the lock and claimed nothing: the owner's own process is asked."""
     stage.write(
@@ -282,6 +287,7 @@ def test_a_silent_client_is_shut_out_and_never_ended(stage: "Stage") -> None:
     assert ask.kind == "doubtful"
 
 
+@pytest.mark.deep
 def test_a_lock_file_of_before_the_last_boot_says_that_its_owner_is_dead(stage: "Stage") -> None:
     """After a power cut nobody waits nine minutes for a heartbeat to go stale."""
     stage.write(HEAD + task(stage, 1))
@@ -327,6 +333,7 @@ def test_the_conductors_clock_goes_on_while_the_machine_sleeps() -> None:
 # -- leaks --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.deep
 def test_nothing_is_leaked_over_many_pieces(stage: "Stage") -> None:
     """Descriptors of the musician and the conductor, seen from a step: as many late as early."""
     count = 'ls /proc/{who}/fd | wc -l >> "$MUSICIAN_TEST_HALL/{name}"'
@@ -346,7 +353,7 @@ def test_nothing_is_leaked_over_many_pieces(stage: "Stage") -> None:
         assert max(counts[3:]) <= max(counts[:3]), counts
 
 
-@pytest.mark.parametrize("name", ["task-01/checks.log", "merges.log"])
+@pytest.mark.parametrize("name", ["task-01/checks.log", pytest.param("merges.log", marks=pytest.mark.deep)])
 def test_output_is_logged(stage: "Stage", name: str) -> None:
     stage.write(HEAD.replace('"true"', "echo tested") + task(stage, 1, run="echo played"))
     stage.to_the_end()

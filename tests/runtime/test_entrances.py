@@ -306,7 +306,16 @@ def left(folder: Path, entrance: type[Life], plan: str, story: Story) -> dict[st
         }
 
 
-LONG = frozenset({"its context runs out", "it is red", "it is fixed"})
+LONG = frozenset(
+    {
+        "its context runs out",
+        "it is red",
+        "it is fixed",
+        "it is sent back",
+        "it fails for the last time",
+        "it fails",
+    }
+)
 
 
 @pytest.mark.parametrize(

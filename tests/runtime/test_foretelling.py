@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from musician import service
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.states import State
@@ -65,6 +67,7 @@ def test_a_conflict_is_told_to_both_sides_before_a_merge_and_is_gone_after_it(st
     assert [name for (name,) in said] == ["task-01", "task-02", "task-02", "task-02"], "heard by its session"
 
 
+@pytest.mark.deep
 def test_avoiding_conflicts_plays_what_would_meet_one_after_the_other(stage: Stage) -> None:
     """D24.14: by what the plan names and by what the other has changed; told why; and never for good."""
     gate = stage.gate("one")

@@ -237,6 +237,7 @@ def test_the_environment_is_the_requests_and_nothing_of_the_servers(as_conductor
     assert "/named/in/the/request" in log.read_text()
 
 
+@pytest.mark.deep
 def test_a_killed_fork_server_takes_no_musician_along_and_the_next_one_has_a_new_server(
     stage: "Stage",
 ) -> None:
@@ -307,6 +308,7 @@ def test_twenty_at_once_each_play_their_task_once(stage: "Stage") -> None:
         assert "fork server" not in stage.said_by(f"task-{number:02}")
 
 
+@pytest.mark.deep
 def test_a_server_that_is_stuck_is_given_up_for_a_new_one(
     as_conductor: "Stage", monkeypatch: pytest.MonkeyPatch
 ) -> None:

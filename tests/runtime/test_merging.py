@@ -5,6 +5,8 @@ import shutil
 import signal
 from typing import TYPE_CHECKING
 
+import pytest
+
 from musician import service
 from musician.protocol.states import State
 
@@ -101,6 +103,7 @@ def test_a_conflict_is_sent_back_with_both_sides_named_and_goes_to_a_person_if_n
     assert stage.git("log", "--format=%s", "main") == "begin\n"
 
 
+@pytest.mark.deep
 def test_a_conflict_that_is_resolved_when_it_is_sent_back_is_merged(stage: "Stage") -> None:
     """AUDIT-N8: the rework finds the other side in its files, and in its feedback what was said, and no word more."""
     keep = 'printf "%s" "$MUSICIAN_FEEDBACK" > "$MUSICIAN_TEST_HALL/feedback"\n'
@@ -135,6 +138,7 @@ def test_a_merge_that_turns_red_is_sent_back_and_then_goes_to_a_person(stage: "S
     assert "two.txt" not in stage.git("ls-tree", "--name-only", "musician/pair/_integration")
 
 
+@pytest.mark.deep
 def test_two_sound_changes_that_close_an_import_cycle_are_no_green_merge(stage: "Stage") -> None:
     """No test imports either file: only how they hold together tells (D16, D24)."""
     gate = stage.gate("second")
@@ -166,6 +170,7 @@ def test_the_users_branch_is_moved_only_while_it_is_clean(stage: "Stage") -> Non
     )
 
 
+@pytest.mark.deep
 def test_work_in_a_shared_tree_is_neither_committed_nor_merged(stage: "Stage") -> None:
     stage.write(
         plan(
@@ -190,6 +195,7 @@ def test_a_completion_that_a_person_approved_is_merged_all_the_same(stage: "Stag
     assert stage.merged("song.txt") == "one\n"
 
 
+@pytest.mark.deep
 def test_what_a_person_rejects_between_two_runs_is_answered_by_the_session_that_mends_it(
     stage: "Stage",
 ) -> None:
@@ -206,6 +212,7 @@ def test_what_a_person_rejects_between_two_runs_is_answered_by_the_session_that_
     assert stage.merged("song.txt") == "good\n"
 
 
+@pytest.mark.deep
 def test_what_a_person_rejects_while_its_merge_is_verified_is_not_merged(stage: "Stage") -> None:
     merging = f'case "$PWD" in *_integration) {stage.gate("merge")} ;; esac'
     test = "|\n  " + "\n  ".join(merging.splitlines())
@@ -221,6 +228,7 @@ def test_what_a_person_rejects_while_its_merge_is_verified_is_not_merged(stage: 
     assert merges == ["Merge task-01: Task 1"]
 
 
+@pytest.mark.deep
 def test_a_branch_somebody_tidied_away_after_its_merge_is_not_missed(stage: "Stage") -> None:
     stage.write(plan(task(1, "echo one > song.txt"), task(2, "echo two > other.txt")))
     stage.to_the_end()
@@ -234,6 +242,7 @@ def test_a_branch_somebody_tidied_away_after_its_merge_is_not_missed(stage: "Sta
     assert (stage.merged("song.txt"), stage.merged("other.txt")) == ("one\n", "two\n")
 
 
+@pytest.mark.deep
 def test_a_merge_that_git_cannot_take_waits_for_a_person(stage: "Stage") -> None:
     """Somebody has checked the plan's own branch out."""
     gate = stage.gate("only")
@@ -270,6 +279,7 @@ def test_a_set_up_runs_once_in_every_tree(stage: "Stage") -> None:
     assert sorted(trees) == ["_base", "_integration", "task-01"]
 
 
+@pytest.mark.deep
 def test_what_a_set_up_leaves_is_there_again_after_it_was_set_aside(stage: "Stage") -> None:
     """Git ignores nothing here: a failed step's tree is restored, and a second merge comes into the same tree."""
     fails_once = 'if mkdir "$MUSICIAN_TEST_HALL/once"; then exit 1; fi'
@@ -280,6 +290,7 @@ def test_what_a_set_up_leaves_is_there_again_after_it_was_set_aside(stage: "Stag
     stage.check_whole()
 
 
+@pytest.mark.deep
 def test_tasks_in_one_tree_set_it_up_once_and_wait_for_it(stage: "Stage") -> None:
     once = f'echo x >> "$MUSICIAN_TEST_HALL/setups"; {stage.gate("setup")} touch ready.mark'
     setup = "\n  ".join(once.splitlines())
@@ -294,6 +305,7 @@ def test_tasks_in_one_tree_set_it_up_once_and_wait_for_it(stage: "Stage") -> Non
     assert (stage.hall / "setups").read_text() == "x\n"
 
 
+@pytest.mark.deep
 def test_a_tree_that_was_deleted_by_hand_is_set_up_anew(stage: "Stage") -> None:
     step = stage.gate("step") + "cat ready.mark > song.txt"
     text = plan(task(1, step), test="test -e ready.mark")
@@ -314,6 +326,7 @@ def test_a_set_up_that_fails_is_an_error_of_the_step(stage: "Stage") -> None:
     assert (ask.kind, "set-up ended with exit code 7: no network" in ask.text) == ("error", True)
 
 
+@pytest.mark.deep
 def test_a_set_up_that_fails_where_work_is_merged_is_nobodys_fault(stage: "Stage") -> None:
     setup = 'case "$PWD" in *_integration) exit 3 ;; esac'
     stage.write(with_setup(setup, plan(task(1, "echo one > song.txt"))))

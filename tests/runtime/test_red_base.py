@@ -96,7 +96,7 @@ def submitted(stage: "Stage", task_id: str) -> str:
     return "\n".join(each.message for each in service.messages_of(stage.store, task_id))
 
 
-@pytest.mark.parametrize("test", [UNITTEST, PYTEST])
+@pytest.mark.parametrize("test", [UNITTEST, pytest.param(PYTEST, marks=pytest.mark.deep)])
 def test_a_red_base_holds_nobody_up_and_is_told(stage: "Stage", test: str) -> None:
     """D27 AUDIT-V11: at the start, in each submission, and at the end; it is tried once."""
     begin(stage, plan((adds("one"), adds("two")), test=test))
@@ -127,6 +127,7 @@ def test_what_passed_before_is_held_against_who_breaks_it(stage: "Stage") -> Non
     )
 
 
+@pytest.mark.deep
 def test_what_was_mended_is_good_news_and_may_not_break_again(stage: "Stage") -> None:
     """D27: who begins after it was mended is held to it, whatever the plan began with."""
     begin(stage, plan(("git rm -q a.broken",), (f"{adds('two')}\ntouch b.broken",)))
@@ -135,6 +136,7 @@ def test_what_was_mended_is_good_news_and_may_not_break_again(stage: "Stage") ->
     assert "test_nothing_is_broken" in asked(stage)
 
 
+@pytest.mark.deep
 def test_what_was_mended_is_told_at_the_end(stage: "Stage") -> None:
     """D27"""
     begin(stage, plan(("git rm -q a.broken", adds("two"))))
@@ -143,6 +145,7 @@ def test_what_was_mended_is_told_at_the_end(stage: "Stage") -> None:
     assert "Still failing" not in done.out
 
 
+@pytest.mark.deep
 def test_a_sibling_that_began_before_it_was_mended_is_held_to_it_at_its_merge(stage: "Stage") -> None:
     """D27: in its own tree the test failed all along; merged with what mends it, only its own file breaks it."""
     second = f"{stage.gate('second')}{adds('two')}\ntouch b.broken"
@@ -157,6 +160,7 @@ def test_a_sibling_that_began_before_it_was_mended_is_held_to_it_at_its_merge(st
     assert "b.broken" not in stage.git("ls-tree", "-r", "--name-only", "musician/red/_integration")
 
 
+@pytest.mark.deep
 def test_what_a_checkpoint_names_is_held_against_its_task_though_it_failed_before(stage: "Stage") -> None:
     """D27"""
     own = f"#### Checkpoint 1: nothing is broken\n- test: `{UNITTEST} test_old`\n"
@@ -182,6 +186,7 @@ def test_where_tests_have_no_names_the_end_of_the_command_is_compared_and_the_wo
     assert "it names no tests, so what else fails now cannot be determined" in submitted(stage, "task-01")
 
 
+@pytest.mark.deep
 def test_a_base_whose_tests_cannot_all_be_collected_hides_no_other_test(stage: "Stage") -> None:
     """D27: pytest stops before the first test where one file cannot be imported; then it would see nothing."""
     bad = "echo 'def test_new(): assert False' > test_new.py"
@@ -194,6 +199,7 @@ def test_a_base_whose_tests_cannot_all_be_collected_hides_no_other_test(stage: "
     assert "test_new" in asked(stage)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     "test",
     ["no-such-program", "echo 1; kill -9 $$", f"{sys.executable} -m pytest --no-such-option"],
@@ -208,6 +214,7 @@ def test_a_command_that_tests_nothing_excuses_nothing(stage: "Stage", test: str)
     assert stage.state("task-01") is not State.COMPLETE
 
 
+@pytest.mark.deep
 def test_it_is_tried_once_though_the_conductor_is_killed(stage: "Stage") -> None:
     """D27: kept by commit and commands."""
     begin(stage, plan((f"{stage.gate('step')}{adds('one')}",)))
@@ -222,6 +229,7 @@ def test_it_is_tried_once_though_the_conductor_is_killed(stage: "Stage") -> None
     assert tried(stage) == 2
 
 
+@pytest.mark.deep
 def test_who_is_killed_while_he_tries_it_leaves_it_to_the_next(stage: "Stage") -> None:
     """D27: and the tree it was tried in, which doctor tells, and the next removes."""
     stands = stage.gate("base").replace("'", '"')
@@ -256,7 +264,13 @@ class Chance(unittest.TestCase):
 """Red on the base, the first time only; and whenever somebody breaks it."""
 
 
-@pytest.mark.parametrize("old", [(), ("a.broken",)], ids=["nothing else fails", "another fails too"])
+@pytest.mark.parametrize(
+    "old",
+    [
+        pytest.param((), id="nothing else fails"),
+        pytest.param(("a.broken",), id="another fails too", marks=pytest.mark.deep),
+    ],
+)
 def test_what_failed_by_chance_is_no_excuse_for_who_breaks_it(stage: "Stage", old: tuple[str, ...]) -> None:
     """D27: a base is tried again where it is red, and the test that then passes is held against tasks."""
     files = {"test_old.py": RED, "plain.txt": PLAIN, "test_chance.py": FAILS_ONCE, **dict.fromkeys(old, "")}
@@ -271,6 +285,7 @@ def test_what_failed_by_chance_is_no_excuse_for_who_breaks_it(stage: "Stage", ol
     assert tried(stage) == 2
 
 
+@pytest.mark.deep
 def test_a_command_without_names_that_failed_by_chance_excuses_nothing(stage: "Stage") -> None:
     """D27"""
     test = (
@@ -283,6 +298,7 @@ def test_a_command_without_names_that_failed_by_chance_excuses_nothing(stage: "S
     assert stage.states() == {"task-01": "complete", "task-02": "error"}
 
 
+@pytest.mark.deep
 def test_a_plan_that_requires_green_is_complete_only_then(stage: "Stage") -> None:
     """D27: what the tasks were not held to is a condition of the end; and a task that mends it meets it."""
     text = plan((adds("one"),), keys="require: green\n")
@@ -324,6 +340,7 @@ def test_without_a_conductor_it_is_tried_when_somebody_needs_to_know(stage: "Sta
     assert not (tree.parent / "_base").exists()
 
 
+@pytest.mark.deep
 def test_a_resumption_does_not_doubt_what_was_approved_on_a_red_base(stage: "Stage") -> None:
     """D27"""
     first = f"{adds('one')}\n#### Checkpoint 1: first\n\n#### Step 2: More\n```bash run\n"
@@ -337,6 +354,7 @@ def test_a_resumption_does_not_doubt_what_was_approved_on_a_red_base(stage: "Sta
     assert len(stage.view("task-01").sessions) == 2
 
 
+@pytest.mark.deep
 def test_a_test_that_wavers_beside_one_that_failed_before_is_told_as_that(stage: "Stage") -> None:
     """D27"""
     wavers = (
@@ -350,6 +368,7 @@ def test_a_test_that_wavers_beside_one_that_failed_before_is_told_as_that(stage:
     assert "flaky" in submitted(stage, "task-01")
 
 
+@pytest.mark.deep
 def test_the_tree_it_is_tried_in_is_set_up_and_left_to_itself(stage: "Stage") -> None:
     """D27: what the tests need is there, and nothing they leave is the user's to clean."""
     test = f"touch left.txt; test -e ready.txt && {UNITTEST}"

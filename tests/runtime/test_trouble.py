@@ -55,6 +55,7 @@ def kinds(stage: "Stage") -> list[str]:
 UNTIL_TOLD = 'grep -q cure <<< "$MUSICIAN_FEEDBACK" && echo one > one.txt'
 
 
+@pytest.mark.deep
 def test_a_step_that_asks_and_then_fails_holds_nobody_up(stage: "Stage") -> None:
     """Its session plays on no more: the run ends, and says what waits for a person."""
     asked = '"$MUSICIAN_TEST_HALL/asked"'
@@ -118,6 +119,7 @@ pause_poll_s = 0.5
 """
 
 
+@pytest.mark.deep
 def test_a_database_that_is_held_for_good_ends_the_session_and_is_no_failure_of_the_work(
     stage: "Stage",
 ) -> None:
@@ -136,6 +138,7 @@ def test_a_database_that_is_held_for_good_ends_the_session_and_is_no_failure_of_
     assert stage.merged("one.txt") == "one\n"
 
 
+@pytest.mark.deep
 def test_a_red_checkpoint_that_the_plan_cannot_mend_says_what_failed_and_what_to_add_and_is_not_retried(
     stage: "Stage",
 ) -> None:
@@ -169,6 +172,7 @@ echo "$MUSICIAN_ITEM" >> "$MUSICIAN_TEST_HALL/attempts"
 {script}"""
 
 
+@pytest.mark.deep
 def test_a_small_piece_that_no_subagent_gets_done_is_played_by_the_musician(stage: "Stage") -> None:
     """What the failed attempts leave shows how small it is (D19)."""
     fourth = 'echo one > one.txt; [ "$(wc -l < "$MUSICIAN_TEST_HALL/attempts")" -eq 4 ]'
@@ -190,6 +194,7 @@ def test_a_small_piece_that_no_subagent_gets_done_is_played_by_the_musician(stag
     assert stage.merged("one.txt") == "one\n"
 
 
+@pytest.mark.deep
 def test_what_a_subagent_claims_is_held_against_what_is_found(stage: "Stage") -> None:
     said = "echo one > one.txt; echo 'Files created: one.txt, three.txt'; echo '4 tests passed'"
     stage.write(plan("echo two > two.txt" + SUBAGENT.format(size="size: 1", script=said)))
@@ -214,6 +219,7 @@ def test_an_answer_while_the_run_goes_on_is_heard_at_once(stage: "Stage") -> Non
     assert ended.code == 1, "task-02 writes the same file: its merge conflicts, and a person decides"
 
 
+@pytest.mark.deep
 def test_a_question_is_answered_before_anything_else_is_played(stage: "Stage") -> None:
     first = 'echo "::question which key?"\necho one >> one.txt'
     stage.write(plan(first + NEXT_STEP + 'echo "two $MUSICIAN_FEEDBACK" >> one.txt'))
@@ -230,6 +236,7 @@ def test_a_question_is_answered_before_anything_else_is_played(stage: "Stage") -
     assert "the key of C" in stage.merged("one.txt")
 
 
+@pytest.mark.deep
 def test_a_step_that_asks_and_plays_on_is_let_finish(stage: "Stage") -> None:
     stage.write(plan('echo "::question which key?"\n' + stage.gate("step") + "echo one >> one.txt"))
     run = stage.start("run", "PLAN.md")
@@ -240,6 +247,7 @@ def test_a_step_that_asks_and_plays_on_is_let_finish(stage: "Stage") -> None:
     assert kinds(stage) == ["completed"]
 
 
+@pytest.mark.deep
 def test_a_verification_that_cannot_run_goes_to_a_person(stage: "Stage") -> None:
     stage.write(plan("echo one > one.txt", test="no-such-program-anywhere"))
     assert stage.conduct().code == 1
@@ -258,6 +266,7 @@ def test_a_checkpoint_that_stays_red_is_reported(stage: "Stage") -> None:
     assert "red 3 times in a row" in text
 
 
+@pytest.mark.deep
 def test_a_rough_checkpoint_is_verified_in_full_before_it_is_approved(stage: "Stage") -> None:
     """Smoothness 5: an error report, a self-correction, a Low deviation. By the conductor's own hand (D18)."""
     rough = """\
@@ -273,6 +282,7 @@ echo one >> one.txt"""
     assert [each.verdict for each in stage.view(TASK).submissions] == [State.REVIEW_APPROVED] * 2
 
 
+@pytest.mark.deep
 def test_a_self_correction_that_breaks_the_estimate_goes_to_a_person_once(stage: "Stage") -> None:
     """At 30 %, four pieces of 8 % are a clear way to the next checkpoint; six times as dear they are none (D17)."""
     first = 'echo "::context 30%"; echo "::self-correction began anew"; echo one > one.txt'
@@ -387,6 +397,7 @@ def test_three_sessions_without_progress_go_to_a_person(stage: "Stage") -> None:
     assert len(stage.view(TASK).sessions) == 4
 
 
+@pytest.mark.deep
 def test_work_that_interrupts_its_own_musician_does_not_go_on_for_ever(stage: "Stage") -> None:
     stage.write(plan('kill -TERM "$MUSICIAN_PID"; sleep 30'))
     assert stage.conduct().code == 1
@@ -396,6 +407,7 @@ def test_work_that_interrupts_its_own_musician_does_not_go_on_for_ever(stage: "S
     assert len(stage.view(TASK).sessions) == 3
 
 
+@pytest.mark.deep
 def test_retries_that_are_used_up_go_to_a_person(stage: "Stage") -> None:
     stage.write(plan('echo "try $(date +%N)"; false'), "[limits]\nerror_retries = 2\n")
     assert stage.conduct().code == 1
@@ -406,6 +418,7 @@ def test_retries_that_are_used_up_go_to_a_person(stage: "Stage") -> None:
     stage.check_quiet()
 
 
+@pytest.mark.deep
 def test_a_partial_result_and_a_context_handoff_come_to_the_end(stage: "Stage") -> None:
     first = 'echo "::partial no refrain yet"; echo one >> one.txt; echo "::context 67%"'
     stage.write(plan(first + NEXT_STEP + 'echo two >> one.txt; echo "::context 12%"'))
@@ -416,6 +429,7 @@ def test_a_partial_result_and_a_context_handoff_come_to_the_end(stage: "Stage") 
     assert (stage.view(TASK).sessions[0].exit_reason or "").startswith("context exhaustion")
 
 
+@pytest.mark.deep
 def test_the_same_failure_told_with_other_numbers_goes_to_a_person_at_its_second_report(
     stage: "Stage",
 ) -> None:
