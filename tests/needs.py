@@ -23,6 +23,7 @@ PACKAGES = {
     "groff": "groff",
     "chromium": "chromium",
     "node": "nodejs",
+    "psql": "postgresql",
     "sqlite3": "sqlite3",
     "tmux": "tmux",
 }

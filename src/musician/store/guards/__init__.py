@@ -8,8 +8,8 @@ being written a second time:
 - history and the one order, written for every writer (``chronicle``, ``ordering``), what is kept for good
   (``permanence``), and what a value may be (``bounds``).
 
-What they do not know is who is writing. Identity and epochs hold through the service only. No guard relies on
-the order in which triggers fire.
+What they do not know is who is writing. Identity and epochs hold through the service only. What is let through does not
+depend on the order in which triggers fire; which of two guards speaks, where both hold, does: the one made last.
 """
 
 from collections.abc import Iterator

@@ -120,7 +120,7 @@ def _bind() -> Guard:
     return write(  # state first, message second (D5)
         "messages_bind",
         "AFTER INSERT ON orchestration_messages",
-        f"EXISTS (SELECT 1 FROM (SELECT message_id {_NEWEST}) WHERE message_id IS NULL)",
+        f"EXISTS (SELECT 1 FROM history WHERE id = (SELECT id {_NEWEST}) AND message_id IS NULL)",
         "UPDATE history SET message_id = NEW.id, message_type = NEW.message_type"
         f" WHERE id = (SELECT id {_NEWEST}) AND message_id IS NULL AND who = NEW.from_session"
         f" AND {goes_with('to_state', 'NEW.message_type')}",

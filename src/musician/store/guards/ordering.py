@@ -16,7 +16,7 @@ from musician.store.guards.guard import Guard, refuse, write
 _SETTLES = "OLD.resolved_at IS NULL AND NEW.resolved_at IS NOT NULL"
 _ASKS_AGAIN = "OLD.resolved_at IS NOT NULL AND NEW.resolved_at IS NULL"
 _CLAIM_MOVES = (  # an ordinary claim has a history row with the same epoch
-    "NEW.claim_epoch <> OLD.claim_epoch AND NEW.state = OLD.state AND NEW.claim_epoch IS NOT"
+    "NEW.claim_epoch <> OLD.claim_epoch AND NEW.state = OLD.state AND NEW.claim_epoch IS DISTINCT FROM"
     " (SELECT claim_epoch FROM history WHERE task_id = NEW.task_id ORDER BY id DESC LIMIT 1)"
 )
 
