@@ -16,13 +16,13 @@ from musician.processes.identity import identify
 from musician.protocol.errors import GitFailed
 from musician.protocol.messages.forecasts import MERGED
 from musician.testing.waiting import until
-from musician.trees.branches import integration_branch
+from musician.trees.branches import integration_branch, trial_name
 from musician.trees.conflicts import Conflict
 from musician.trees.foresight import NOTHING_AHEAD, Ahead, Foresight
 from musician.trees.merge import ensure_integration, trial_merge
 from musician.trees.root import Root, exclude_private, find_root
 from musician.trees.steps import commit_step
-from musician.trees.worktree import Worktree, ensure_worktree
+from musician.trees.worktree import Worktree, ensure_detached_tree, ensure_worktree
 from tests.trees.histories import random_plan
 
 GitCommand = Callable[..., str]
@@ -157,6 +157,63 @@ def test_only_what_has_moved_is_merged_again_and_nothing_of_it_is_left(
         ("task-03", MERGED): ("a.txt",),
         ("task-02", "task-03"): (),
     }, "of what conflicts with the merged work, that is told"
+
+
+@pytest.mark.parametrize(
+    "driver",
+    ["./tools/join.sh %A %B", "sh tools/join.sh %A %B", "sh made/join.sh %A %B", "nowhere/join.sh %A %B"],
+)
+def test_a_merge_driver_that_is_a_file_of_the_project_does_what_it_does_in_a_trial(
+    root: Root, play: Callable[..., Worktree], git: GitCommand, tmp_path: Path, driver: str
+) -> None:
+    """D24.13: one called by a relative path was not found in memory, and what it merges counted as a conflict."""
+    (root.path / "tools").mkdir()
+    (root.path / "tools" / "join.sh").write_text('#!/bin/sh\ncat "$2" >> "$1"\n')
+    (root.path / "tools" / "join.sh").chmod(0o755)
+    (root.path / ".gitattributes").write_text("*.txt merge=join\n")
+    (root.path / ".gitignore").write_text("made/\n")
+    git(root.path, "add", "-A")
+    git(root.path, "commit", "-qm", "a driver")
+    git(root.path, "config", "merge.join.driver", driver)
+    for task_id in TASKS[:2]:
+        play(task_id, "a.txt", f"{task_id}\n")
+    play("task-03", "c.md", "apart\n")
+    made = Path(ensure_integration_tree(root), "made")
+    made.mkdir()
+    (made / "join.sh").write_text('cat "$2" >> "$1"\n')
+    ahead = look(root, tmp_path)
+    expected = ("a.txt",) if "nowhere" in driver else ()
+    assert ahead.meetings[TASKS[:2]] == expected
+    assert dict(ahead.meetings) == really_ahead(root, TASKS)
+
+
+@pytest.mark.parametrize(("autocrlf", "clash"), [("false", ("a.txt",)), ("input", ())])
+def test_line_ends_that_a_tree_has_otherwise_count_once_they_are_committed(
+    root: Root, play: Callable[..., Worktree], sight: Foresight, git: GitCommand, autocrlf: str, clash: object
+) -> None:
+    """D24.13: a tree whose files have other line ends than their commit is as any tree with changes."""
+    git(root.path, "config", "core.autocrlf", autocrlf)
+    lines = [f"{number}\n" for number in range(20)]
+    (root.path / "a.txt").write_text("".join(lines))
+    git(root.path, "commit", "-qam", "lines")
+    one = play("task-01", "a.txt", "".join(["one\n", *lines[1:]]))
+    ensure_worktree(root, PLAN, "task-02", "trunk")
+    play("task-02", "a.txt", "".join([*lines[:-1], "two\n"]))
+    (one.path / "a.txt").write_bytes((one.path / "a.txt").read_bytes().replace(b"\n", b"\r\n"))
+    before = sight.look(TASKS)
+    assert before is not None
+    assert before.meetings[TASKS[:2]] == ()
+    play("task-01", "b.txt", "another step\n", item="step 2")
+    after = sight.look(TASKS)
+    assert after is not None
+    assert dict(after.meetings) == really_ahead(root, after.tasks)
+    assert after.meetings[TASKS[:2]] == clash
+
+
+def ensure_integration_tree(root: Root) -> Path:
+    """The tree in which trials are made, as a trial that merges nothing leaves it."""
+    ensure_integration(root, PLAN, "trunk")
+    return ensure_detached_tree(root, trial_name(PLAN, 1), "trunk").path
 
 
 def test_a_branch_that_goes_and_locks_of_others_are_nothing_to_a_look(

@@ -6,6 +6,9 @@ attributes and sides, and if what follows a conflict is decided by the same code
 - Settings: those of the tree in which trials are made, which may have some of its own, and those of every call of ours.
 - Attributes: ``git merge`` reads them from the files of the tree it merges into. Here the ``.gitattributes`` of that
   commit are written to a folder of their own, which is named as working tree.
+- Merge drivers: ``git merge`` runs them in the tree it merges into, where they may find themselves, or a file to read.
+  So where one is configured that folder gets all of the commit's files, and links to what git ignores in the tree in
+  which trials are made, such as what its set-up left. Nothing else outlives the start of a trial there.
 - What is new goes into an object store in the same folder, beside the repository's.
 
 Git can do this since :data:`OLDEST`. A merge that takes longer than :data:`MERGE_LIMIT_S`, or is under way when
@@ -37,6 +40,7 @@ MERGE_LIMIT_S = 60.0
 _NO_NETWORK = ("-c", "protocol.allow=never")
 """Blobs that a partial clone lacks are fetched by who works with them, not by a look ahead."""
 
+_IGNORED = ("ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z")
 _ATTRIBUTES = b".gitattributes"
 _STAGE = re.compile(rb"(\d{6}) ([0-9a-f]+) ([123])\t(.*)", re.DOTALL)
 
@@ -70,6 +74,8 @@ class InMemory:
         self._attributes: dict[str, tuple[bytes, ...]] = {}
         """Where each commit has some, as git lists it."""
         self._laid: tuple[bytes, ...] | None = None
+        self._tree = tree
+        self._has_drivers: bool | None = None
         self._files.mkdir()
         (self._objects / "info").mkdir(parents=True)
         (self._objects / "info" / "alternates").write_bytes(bytes(root.git_dir / "objects") + b"\n")
@@ -84,7 +90,10 @@ class InMemory:
 
     def merge(self, ours: str, theirs: str) -> Clean | Clash:
         """Merge commit ``theirs`` into ``ours``; :class:`GitFailed` if that cannot be told."""
-        self._lay_attributes(ours)
+        if self._runs_drivers():
+            self._lay_files(ours)
+        else:
+            self._lay_attributes(ours)
         command = (*_NO_NETWORK, "merge-tree", "--write-tree", "-z", "--messages", ours, theirs)
         done = self._git.run(*command, accept=(0, 1))
         listed, _, messages = done.stdout.partition(b"\0\0")
@@ -114,6 +123,26 @@ class InMemory:
         git.run("read-tree", tree)
         git.run("update-index", "-z", "--index-info", stdin=b"\0".join(listed) + b"\0")
         return git.text("write-tree")
+
+    def _runs_drivers(self) -> bool:
+        """Whether a merge may run a program. One that is configured after the lock is not run (``trust.py``)."""
+        if self._has_drivers is None:
+            asked = ("config", "--name-only", "--get-regexp", r"^merge\..*\.driver$")
+            self._has_drivers = bool(self._git.run(*asked, accept=(0, 1)).stdout)
+        return self._has_drivers
+
+    def _lay_files(self, commit: str) -> None:
+        """Have in the working tree what a trial's has when it merges into ``commit``."""
+        index = self._folder / "laid"
+        git = Git(self._git.folder, index=index, top=self._files, objects=self._objects, runner=self._run)
+        git.run(*_NO_NETWORK, "read-tree", "--reset", "-u", commit)
+        if not self._tree.exists():
+            return
+        for path in Git(self._tree).records(*_IGNORED):
+            name = os.fsdecode(path).rstrip("/")
+            with suppress(OSError):  # there already, or where the commit has something else
+                (self._files / name).parent.mkdir(parents=True, exist_ok=True)
+                (self._files / name).symlink_to(self._tree / name)
 
     def _lay_attributes(self, commit: str) -> None:
         """Have the attributes of ``commit`` in the working tree, and nothing else."""
