@@ -80,6 +80,34 @@ def test_a_changed_plan_is_refused_with_the_difference_and_taken_up_by_amend(rea
     assert "no task changed" in call("plan", "amend", "PLAN.md").out
 
 
+def test_what_a_run_would_refuse_to_play_is_a_warning_of_amend_and_of_check_alike(
+    ready: Path, call: Call
+) -> None:
+    """PLAN-AMEND-PLAYERS: an agent that is not here, a price that nobody knows, a reviewer without a script."""
+    plan = ready / "PLAN.md"
+    keys = "```yaml task\n{}\n```\n"
+    text = plan.read_text()
+    later = f"\n### task-05: Later\n{keys.format('agent: acp:nowhere-to-be-found')}#### Step 1: S\nS.\n"
+    dear = (
+        f"\n### task-06: Dear\n{keys.format('agent: acp:sh' + chr(10) + 'budget: 1usd')}#### Step 1: S\nS.\n"
+    )
+    judged = f"\n### task-07: Judged\n{keys.format('review: agent')}#### Step 1: S\n{RUNS}"
+    plan.write_text(text + later + dear + judged)
+    checked = call("plan", "check", "PLAN.md", "--json").json["warnings"]
+    warned = call("plan", "amend", "PLAN.md", "--json").json["warnings"]
+    assert [
+        ("task-05: agent 'acp:nowhere-to-be-found' is not available" in warned[0]),
+        ("task-06: agent 'acp:sh' does not say what it costs" in warned[1]),
+        ("task-07 with `review: agent` and no `reviewer`" in warned[2]),
+    ] == [True, True, True]
+    assert checked[: len(warned)] == warned
+    assert all(f"warning: {each}" in call("plan", "amend", "PLAN.md").out for each in warned)
+    assert "nowhere-to-be-found" in call("run", "PLAN.md", expect=2).err
+
+
+RUNS = "```bash run\ntrue\n```\n"
+
+
 def test_a_check_tells_which_ids_are_another_plans(ready: Path, call: Call) -> None:
     text = (ready / "PLAN.md").read_text().replace("plan: greeter", "plan: next")
     (ready / "NEXT.md").write_text(text)

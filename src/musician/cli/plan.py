@@ -17,7 +17,6 @@ from musician.plans.graph import draw_mermaid, draw_text, kept_apart
 from musician.plans.model import Plan
 from musician.plans.needs import Needs, needs_of
 from musician.plans.plan import load_plan
-from musician.plans.tasks import without_script
 from musician.plans.warnings import warnings_of
 from musician.processes.output import headline
 from musician.protocol.arguments import as_argument
@@ -25,6 +24,7 @@ from musician.protocol.errors import DatabaseUnusable, InvalidPlan, NotInitialis
 from musician.reporting.plan_list import say_left_open
 from musician.runtime.drafting import agent_at_hand, look_at_project, write_draft
 from musician.runtime.locking import Amendment, amend_plan_file, check_ids, lock_plan_file
+from musician.runtime.players import doubts_of_players
 from musician.runtime.trying import Trial, try_tests
 from musician.runtime.world import WORLD
 from musician.store.rows import ArchiveRow
@@ -113,7 +113,7 @@ def check(app: App, path: Path, is_tried: bool) -> None:
         if app.json:
             show(app, {"plan": str(path), "valid": False, "problems": list(error.problems)})
         raise
-    warnings = (*without_script(read), *warnings_of(read))
+    warnings = (*doubts_of_players(read, app.settings, WORLD), *warnings_of(read))
     trials = _tried(app, read) if is_tried else ()
     document = {"plan": read.plan_id, "valid": True, "problems": [], "warnings": list(warnings)}
     document |= {"trials": list(map(_trial, trials))} if is_tried else {}
@@ -174,8 +174,13 @@ def show_amendment(app: App, made: Amendment) -> None:
     changes: dict[str, tuple[str, ...]] = {what: getattr(made, what) for what in _AMENDED}
     left = [fields(each) for each in made.left]
     document = {"plan": made.plan.plan_id, "sha256": made.plan.sha256, "left": left}
+    document["warnings"] = list(made.doubts)
     said = [f"{_AMENDED[what]}: {', '.join(ids)}" for what, ids in changes.items() if ids]
-    said = [*(said or ["no task changed"]), *map(str, made.left)]
+    said = [
+        *(said or ["no task changed"]),
+        *map(str, made.left),
+        *(f"warning: {each}" for each in made.doubts),
+    ]
     show(app, {**document, **{what: list(ids) for what, ids in changes.items()}}, *said)
     if made.kept:
         click.get_current_context().exit(StillPlayed.exit_code)

@@ -12,7 +12,6 @@ from musician import service
 from musician.mcp_server.background_run import start_run, stop_run, wait_for_end
 from musician.mcp_server.served_session import ServedSession
 from musician.plans.plan import load_plan
-from musician.plans.tasks import without_script
 from musician.plans.warnings import warnings_of
 from musician.protocol.errors import BadField, InvalidPlan, NoRepository
 from musician.protocol.states import WAITING, State
@@ -28,7 +27,9 @@ from musician.runtime.again import retry_task, skip_task
 from musician.runtime.commenting import comment as write_comment
 from musician.runtime.commenting import parse_place
 from musician.runtime.locking import amend_plan_file, check_ids, lock_plan_file
+from musician.runtime.players import doubts_of_players
 from musician.runtime.takeover import hand_over
+from musician.runtime.world import WORLD
 from musician.service import Dependents, TaskView
 from musician.store.rows import ArchiveRow
 from musician.trees.task_work import work_of
@@ -132,7 +133,8 @@ def plan(served: ServedSession, *, path: str, act: str) -> str:
         if act == "check":
             read = load_plan(file, root=served.root.path)
             check_ids(served.store, read)
-            warnings = [f"warning: {each}" for each in (*without_script(read), *warnings_of(read))]
+            doubts = (*doubts_of_players(read, served.settings, WORLD), *warnings_of(read))
+            warnings = [f"warning: {each}" for each in doubts]
             return "\n".join([f"{read.plan_id}: {len(tuple(read.tasks))} tasks, no problem", *warnings])
         if act == "lock":
             away: list[ArchiveRow] = []
@@ -144,7 +146,7 @@ def plan(served: ServedSession, *, path: str, act: str) -> str:
         return "\n".join(["not valid:", *problem.problems])
     changed = (*made.added, *made.back, *made.changed, *made.withdrawn)
     kept = f"; not taken up, sessions play them: {', '.join(made.kept)}" if made.kept else ""
-    kept += "".join(f"; {each}" for each in made.left)
+    kept += "".join(f"; {each}" for each in (*made.left, *(f"warning: {each}" for each in made.doubts)))
     return _then(served, f"{made.plan.plan_id} is amended ({', '.join(changed) or 'no task changed'}{kept})")
 
 

@@ -34,6 +34,7 @@ from musician.runtime.archiving import archive_finished, finish_drop
 from musician.runtime.conductor.conductor_lock import hold_conductor_lock
 from musician.runtime.in_force import settings_file_text
 from musician.runtime.owners import is_about_to_play
+from musician.runtime.players import doubts_of_players
 from musician.runtime.program import reader_in
 from musician.runtime.takeover import free
 from musician.runtime.world import WORLD, World
@@ -70,6 +71,8 @@ class Amendment:
     withdrawn: tuple[str, ...]
     left: tuple[Removed, ...] = ()
     """The work, not merged, of tasks that are no longer in the plan, complete ones too."""
+    doubts: tuple[str, ...] = ()
+    """What a run would refuse to play with the plan's own agents."""
     kept: tuple[str, ...] = ()
     """Changed tasks that a session plays beside the run: they stay as they were, in what is locked now."""
 
@@ -162,7 +165,8 @@ def amend_alone(
         if is_beside_run:
             plan, kept = _without_what_is_played(root, store, plan, locked)
         task_files = _render(plan)
-        amendment = replace(_amendment(store, plan, task_files), kept=kept)
+        doubts = doubts_of_players(plan, settings, world)
+        amendment = replace(_amendment(store, plan, task_files), kept=kept, doubts=doubts)
         for task_id in amendment.withdrawn:
             free(root, store, task_id, settings, why="withdrawn from the plan", world=world)
         _write(root, task_files)

@@ -16,11 +16,10 @@ from anyio.to_thread import run_sync
 
 from musician import service
 from musician.plans.model import Answers, Plan, Require, Review
-from musician.plans.tasks import without_script
 from musician.protocol.conductor import engine as c
 from musician.protocol.conductor.acts import Finish, Standstill
 from musician.protocol.conductor.orchestra import Orchestra
-from musician.protocol.errors import DatabaseUnusable, InvalidPlan, PlanChanged
+from musician.protocol.errors import DatabaseUnusable, PlanChanged
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.protocol.values import dataclass, replace
@@ -33,6 +32,7 @@ from musician.runtime.conductor.performing import Performer
 from musician.runtime.conductor.plan_tests import PlanTest, try_all
 from musician.runtime.conductor.ticks import Ticks
 from musician.runtime.in_force import settings_of_plan
+from musician.runtime.players import check_players
 from musician.runtime.program import locked_plan, programs_of
 from musician.runtime.tasks import raising_one
 from musician.runtime.world import WORLD, World
@@ -106,10 +106,7 @@ async def conduct(
     :class:`InvalidPlan` for an agent that lacks what it needs, before anything is started, and
     :class:`PlanChanged` if ``plan`` is no longer what is locked.
     """
-    for task in plan.tasks if jobs else ():
-        world.agent_within(settings, agent or task.agent, task.budget)
-    if problems := without_script(plan, agent):
-        raise InvalidPlan(problems=problems)
+    check_players(plan, settings, world, agent, plays=jobs > 0)
     machine = world.machine
     session_id = machine.new_id("conductor")
     with (

@@ -21,6 +21,7 @@ from musician.processes.redaction import Redactor
 from musician.processes.transcript import Kind, Transcript
 from musician.protocol.conductor.orchestra import NO_RETRY_HELPS
 from musician.protocol.errors import (
+    AgentUnavailable,
     ClaimLost,
     MusicianError,
     NoRepository,
@@ -55,6 +56,8 @@ from musician.store.rows import MessageRow
 from musician.trees.preconditions import check_repository
 from musician.trees.root import Root
 
+_UNCHANGED_BY_TIME = (AgentUnavailable, NoRepository, PriceUnknown, SandboxUnavailable, TreeNotReady)
+"""What the next session would meet as well: a person is asked at once."""
 MOST_REASON_CHARS = 500
 """Of why a session could not go on, in its message."""
 
@@ -178,7 +181,7 @@ async def _begin(
 
 def _why_not(root: Root, error: Exception) -> str:
     """Return why a session could not go on, with a note if the next one would meet the same."""
-    if isinstance(error, TreeNotReady | NoRepository | SandboxUnavailable | PriceUnknown):
+    if isinstance(error, _UNCHANGED_BY_TIME):
         return f"{NO_RETRY_HELPS}{error}"
     try:
         check_repository(root, ())
