@@ -5,34 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.no_ids import ESCAPING, RESERVED, WIDENING
 from tests.surroundings import Call
-
-ESCAPING = [
-    "../../outside",
-    "..",
-    ".",
-    "/etc/x",
-    "task-03/../../x",
-    "task-03\\..\\x",
-    "%2e%2e%2fx",
-    "-rf",
-    "--help",
-    "task 03",
-    "task-03\\n",
-    "task-03\nx",
-    "a" * 82,
-    "task-٠٣",
-    "CON",
-    "",
-    "null/",
-    "x.lock",
-    "task-00",
-    "fallback-s1",
-]
-"""B43, and the names this project keeps for itself."""
-
-WIDENING = ["zzz' OR task_id='task-03", "task-03' --", "task-0%"]
-"""B18."""
 
 BY_TASK = [
     ["status"],
@@ -86,7 +60,7 @@ def with_id(command: list[str], value: str) -> list[str]:
 @pytest.mark.parametrize("command", BY_TASK, ids=lambda command: "-".join(command[:2]))
 def test_a_bad_task_id_is_refused_and_nothing_is_touched(ready: Path, call: Call, command: list[str]) -> None:
     before = files(ready)
-    for value in (*ESCAPING, *WIDENING):
+    for value in (*ESCAPING, *RESERVED, *WIDENING, "", "task-03\nx", "null/"):
         if value == "task-00" and command[0] in FOR_LOOKING:
             continue
         done = call(*with_id(command, value), expect=2)

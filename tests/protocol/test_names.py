@@ -19,33 +19,17 @@ from musician.protocol.names import (
     succession_name,
     succession_number,
 )
+from tests.no_ids import ESCAPING, WIDENING
 
-B43 = (
-    "../../outside",
-    "..",
-    ".",
-    "/etc/x",
-    "task-03/../../x",
-    "task-03\\..\\x",
-    "%2e%2e%2fx",
-    "-rf",
-    "--help",
-    "task 03",
-    "task-03\n",
-    "a" * 300,
-    "task-٠٣",
-    "CON",
-)
 ALSO_BAD = (
     "",
+    "task-03\n",
     "a" * 65,
     "task-03.",
     "a..b",
     ".hidden",
     "_x",
-    "task-03\\n",
     "task-03\x00",
-    "x.lock",
     "task-03.lock",
     "con",
     "Nul.txt",
@@ -84,7 +68,7 @@ task_ids = (
 )
 
 
-@pytest.mark.parametrize("value", [*B43, *ALSO_BAD])
+@pytest.mark.parametrize("value", [*ESCAPING, *WIDENING, *ALSO_BAD])
 def test_an_id_that_could_leave_its_folder_or_be_no_name_is_refused(value: str) -> None:
     with pytest.raises(BadId) as caught:
         check_task_id(value)
@@ -93,7 +77,7 @@ def test_an_id_that_could_leave_its_folder_or_be_no_name_is_refused(value: str) 
     assert len(str(caught.value)) < 300
 
 
-@pytest.mark.parametrize("value", [value for value in (*B43, *ALSO_BAD) if value])
+@pytest.mark.parametrize("value", [value for value in (*ESCAPING, *WIDENING, *ALSO_BAD) if value])
 def test_a_session_id_is_held_to_the_same_rule(value: str) -> None:
     with pytest.raises(BadId) as caught:
         check_session_id(value)

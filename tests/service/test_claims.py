@@ -17,6 +17,7 @@ from musician.store.bell import Bell
 from musician.store.port import Store
 from musician.store.queries.tasks import Tasks
 from tests.conftest import GrowOld, Walk
+from tests.no_ids import ESCAPING, RESERVED, WIDENING
 
 SETTINGS = Settings()
 Untouched = Callable[[], AbstractContextManager[None]]
@@ -175,21 +176,7 @@ def test_an_absent_session_claims_nothing(
         claim(store, session_id)
 
 
-@pytest.mark.parametrize(
-    "task_id",
-    [
-        "../../outside",
-        "task-01/../../x",
-        "-rf",
-        "task 01",
-        "task-٠٣",
-        "CON",
-        "task-00",
-        "fallback-a",
-        "x" * 65,
-        "",
-    ],
-)
+@pytest.mark.parametrize("task_id", [*ESCAPING, *RESERVED, *WIDENING, "x" * 65, ""])
 def test_a_bad_id_is_refused_before_anything_is_touched(
     store: Store, walk: Walk, untouched: Untouched, task_id: str
 ) -> None:

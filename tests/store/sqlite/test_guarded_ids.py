@@ -6,6 +6,7 @@ import pytest
 from musician import service
 from musician.protocol.states import State
 from musician.store.port import Store
+from tests.no_ids import ESCAPING
 from tests.store.sqlite.conftest import Raw
 from tests.store.sqlite.statements import blocks, refuses, to_sql
 
@@ -13,20 +14,9 @@ from tests.store.sqlite.statements import blocks, refuses, to_sql
 @pytest.mark.parametrize(
     "task_id",
     [
-        "../../outside",
-        "..",
-        ".",
-        "/etc/x",
-        "task-03/../../x",
-        "task-03\\..\\x",
-        "%2e%2e%2fx",
-        "-rf",
-        "--help",
-        "task 03",
+        *ESCAPING,
         "task-03\n",
         "a" * 65,
-        "task-٠٣",
-        "CON",
         "nul.txt",
         "com1",
         "LPT9.x",
