@@ -104,10 +104,10 @@ def test_the_program_before_can_still_use_what_a_newer_one_took_up(
     assert stated == SCHEMA_VERSION
 
 
-def test_the_fingerprint_is_that_of_the_guards() -> None:
-    """Who changes a guard writes the new one into ``versions.GUARDS``; databases then get the new guards."""
-    guards = "\0".join(guard_statements()).encode()
-    assert hashlib.blake2b(guards, digest_size=8).hexdigest() == GUARDS
+def test_the_fingerprint_is_that_of_schema_and_guards() -> None:
+    """Who changes one writes the new one into ``versions.GUARDS``; databases then get what is new."""
+    made = "\0".join((load_schema(), *guard_statements())).encode()
+    assert hashlib.blake2b(made, digest_size=8).hexdigest() == GUARDS
 
 
 def test_several_may_take_it_up_at_once(old: Path) -> None:
@@ -161,6 +161,21 @@ def test_other_guards_of_the_same_version_are_made_anew(tmp_path: Path) -> None:
         store.connection.execute("UPDATE settings SET value = 'older' WHERE name = 'schema.guards'")
     with closing(SqliteStore.open(path)) as store:
         assert differences(store.connection) == ()
+
+
+def test_who_follows_the_program_between_two_releases_needs_no_command(tmp_path: Path) -> None:
+    """What is new of the same version is made at the next opening; what was in it stays."""
+    path = tmp_path / "comms.db"
+    with closing(SqliteStore.create(path)) as store:
+        store.connection.execute(
+            "DROP TABLE session_accounts; DROP INDEX questions_by_task; DROP TRIGGER tasks_claim;"
+            "ALTER TABLE limits RENAME COLUMN account TO provider;"
+            "INSERT INTO limits (provider, times) VALUES ('claude', 3);"
+            "UPDATE settings SET value = 'older' WHERE name = 'schema.guards'"
+        )
+    with closing(SqliteStore.open(path)) as store:
+        assert differences(store.connection) == ()
+        assert store.connection.execute("SELECT account, times FROM limits").fetchall() == [("claude", 3)]
 
 
 def test_a_newer_database_is_read_and_not_written(tmp_path: Path) -> None:

@@ -26,6 +26,9 @@ from musician.store.sqlite.versions import (
     standing_of,
 )
 
+_RENAMED = (("limits", "provider", "account"),)
+"""Table, old and new name of columns that were called otherwise between two releases."""
+
 
 def create_schema(connection: apsw.Connection) -> None:
     """Make what a fresh database has, unless somebody else just did."""
@@ -44,6 +47,7 @@ def take_up(connection: apsw.Connection) -> None:
         if standing.is_newer or standing.is_current:  # somebody else just did
             return
         drop_triggers(connection)
+        _rename_columns(connection)
         _add_what_is_missing(connection)
         connection.execute(load_queries()["order_the_rest"])
         make_guards(connection)
@@ -64,6 +68,14 @@ def make_guards(connection: apsw.Connection) -> None:
         (Heartbeat().stale_after_s,),
     )
     connection.pragma("user_version", LEAST_VERSION)
+
+
+def _rename_columns(connection: apsw.Connection) -> None:
+    for table, old, new in _RENAMED:
+        columns = connection.execute("SELECT name FROM pragma_table_info(?)", (table,)).fetchall()
+        if (old,) in columns:
+            # Unquoted: as it is written here it stands in the schema, which is compared with a fresh one.
+            connection.execute(f"ALTER TABLE {table} RENAME COLUMN {old} TO {new}")
 
 
 def _add_what_is_missing(connection: apsw.Connection) -> None:
