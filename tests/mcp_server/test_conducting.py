@@ -10,9 +10,10 @@ import pytest
 from musician import service
 from musician.mcp_server import conducting
 from musician.mcp_server.tools import CONDUCTORS_TOOLS, TOOLS
-from musician.processes.identity import identify
+from musician.processes.identity import identify, login_name
 from musician.protocol.errors import BadField, JudgedAlready, NotConducting
 from musician.protocol.states import State
+from musician.reporting.timeline import decisions
 from musician.service import Met
 
 if TYPE_CHECKING:
@@ -84,6 +85,8 @@ def test_what_waits_is_shown_and_judged_by_its_message(
     )
     assert "| greeter.py:1: who?" in call(conductor, "show", task="task-01")
     said = call(conductor, "judge", task="task-01", verdict="reject", message=message)
+    (decided,) = decisions(project.store).happenings
+    assert decided.who == f"session c1 for {login_name()}", "nobody takes it for the person's own word"
     assert "| 1. greeter.py:1: who? | hello" in call(conductor, "show", task="task-01")
     assert "review_failed" in said
     assert "No run is at work" in said

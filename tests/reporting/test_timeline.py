@@ -1,9 +1,10 @@
 """One line of time over messages, changes of state and journals."""
 
 from musician import service
+from musician.protocol.conductor.opinion import Judgement, Opinion
 from musician.protocol.journal import Entry, EntryKind
 from musician.protocol.states import State
-from musician.reporting.timeline import happenings
+from musician.reporting.timeline import MOST_DECISIONS, decisions, happenings
 from musician.service.following import Source
 from musician.store.port import Store
 from musician.store.sqlite.store import SqliteStore
@@ -52,3 +53,53 @@ def test_what_a_person_was_asked_and_has_settled_is_told(store: Store, walk: Wal
     service.resolve_asks(store, "task-01", "yes")
     told = [(each.what, each.text) for each in happenings(store, most=2).happenings]
     assert told == [("needs a person", "question: may I?"), ("settled", "yes")]
+
+
+def test_whoever_has_decided_is_named(store: Store, walk: Walk) -> None:
+    """DASHBOARD-ORDERS: a person by name, the session that speaks for one, an agent that was asked, or the rules."""
+    ada = service.signed(store, service.Signer(name="ada"))
+    session = service.signed(store, service.Signer(name="ada", session_id="4f2a"))
+    for task_id in ("task-01", "task-02", "task-03", "task-04", "task-05"):
+        walk(store, task_id, State.NEEDS_REVIEW, session_id=f"of-{task_id}")
+    service.judge_as_person(ada, "task-01", State.REVIEW_FAILED, "no")
+    service.judge_as_person(session, "task-02", State.REVIEW_APPROVED)
+    asked = service.task_view(store, "task-03").history[-1].message_id
+    service.keep_opinion(store, "task-03", asked or 0, Opinion(judgement=Judgement.APPROVE, text="fine"))
+    service.judge(store, "task-03", State.REVIEW_APPROVED, "well done")
+    service.judge(store, "task-04", State.REVIEW_FAILED, "it is rough")
+    service.judge_as_person(store, "task-05", State.REVIEW_FAILED, "of a program that signed nothing")
+    service.ask_human(store, "task-01", kind="question", subject_id=1, text="may I?")
+    service.send(ada, "task-01", "yes")
+    service.ask_human(store, "task-01", kind="question", subject_id=2, text="and this?")
+    service.resolve_asks(store, "task-01", "tried again by the next run")
+    told = [(each.task_id, each.who) for each in decisions(store).happenings]
+    assert told == [
+        ("task-01", "ada"),
+        ("task-02", "session 4f2a for ada"),
+        ("task-03", "the reviewing agent"),
+        ("task-04", "the rules"),
+        ("task-05", "a person"),
+        ("task-01", "ada"),
+        ("task-01", "the program"),
+    ]
+    verdict = next(each for each in happenings(store).happenings if each.task_id == "task-02" and each.by)
+    assert verdict.shown_who == "task-00 (session 4f2a for ada)"
+
+
+def test_all_decisions_are_reached_page_by_page(store: Store, walk: Walk) -> None:
+    """DASHBOARD-ORDERS: however many lie between, and nothing is told twice."""
+    claim = walk(store, "task-01", State.WORKING)
+    assert claim is not None
+    for number in range(MOST_DECISIONS + 50):
+        service.ask_human(store, "task-01", kind="question", subject_id=number, text="may I?")
+        service.resolve_asks(store, "task-01", f"answer {number}")
+        service.record(store, claim, *(Entry(kind=EntryKind.NOTE, text="x") for _ in range(10)))
+    found: list[str] = []
+    until: int | None = None
+    pages = 0
+    while pages == 0 or until is not None:
+        page = decisions(store, until=until)
+        found = [*(each.text for each in page.happenings), *found]
+        until, pages = page.earlier, pages + 1
+    assert found == [f"answer {number}" for number in range(MOST_DECISIONS + 50)]
+    assert pages > 1

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from musician import service
+from musician.processes.identity import login_name
 from musician.project import Project
 from musician.protocol.states import State
 from tests.cli.test_cli_look_at_work import tree_of
@@ -283,7 +284,7 @@ def test_fleet_timeline_and_decisions_are_a_key_away(submitted: Path, call: Call
             await seen.press("5")
             await seen.sees("Timeline", "say who is [bold]greeted[/]")
             await seen.press("6")
-            await seen.sees("What was decided", "a person", "review failed")
+            await seen.sees("What was decided", login_name(), "review failed")
             await seen.press("enter")
             await seen.sees("state: review failed")
             await seen.press("1")

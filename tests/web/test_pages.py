@@ -11,6 +11,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from musician import service
+from musician.processes.identity import login_name
 from musician.project import Project
 from musician.protocol.claim import Claim
 from musician.protocol.settings import Settings
@@ -395,9 +396,16 @@ def test_what_was_decided_is_told_with_who_decided_it(submitted: Path, desk: Tes
         for row in rows
     ]
     assert told == [
-        ["task-02", "", "trouble settled", "answered: mended"],
-        ["task-01", "a person", "fix proposed", "say it otherwise"],
+        ["task-02", login_name(), "trouble settled", "answered: mended"],
+        ["task-01", login_name(), "fix proposed", "say it otherwise"],
     ]
+    assert f"task-00 ({login_name()})" in desk.get("/timeline").text
+    assert f"</b> ({login_name()}) rejection" in desk.get("/tasks/task-01").text.replace(
+        "fix proposal", "rejection"
+    )
+    assert f"({login_name()})" in call("messages", "task-01").out
+    for odd in ("0", "-1", "x", "9" * 30):
+        assert desk.get(f"/decided?until={odd}").status_code == 200
 
 
 def test_a_page_of_many_tasks_shows_what_goes_on_and_leads_to_the_others(

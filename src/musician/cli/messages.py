@@ -9,6 +9,7 @@ from musician.cli.acting import Acting, acting
 from musician.cli.context import App
 from musician.cli.options import command, plan_option, row_argument, task_argument
 from musician.cli.render import fields, indented, show
+from musician.reporting.timeline import say_signer
 from musician.store.rows import MessageRow
 
 MOST_AT_ONCE = 100_000
@@ -31,9 +32,12 @@ def messages(app: App, task_id: str, most: int) -> None:
     found = service.messages_of(app.shown, task_id, most=most + 1)
     newest = found[-most:]
     is_cut = len(found) > len(newest)
-    document = {"task_id": task_id, "truncated": is_cut, "messages": [fields(row) for row in newest]}
+    signers = service.signers_of_messages(app.shown, task_id)
+    by = {row.id: say_signer(signers.get(row.id)) for row in newest}
+    messages = [fields(row, by=by[row.id] or None) for row in newest]
+    document = {"task_id": task_id, "truncated": is_cut, "messages": messages}
     cut = [f"(older messages are left out: --most {most * 2} shows more)"] if is_cut else []
-    show(app, document, *cut, *map(_as_text, newest))
+    show(app, document, *cut, *(_as_text(row, by[row.id]) for row in newest))
 
 
 @command("inbox")
@@ -60,5 +64,6 @@ def inbox(acting: Acting, ack: bool) -> None:
         service.acknowledge(app.store, claim, found[-1].id)
 
 
-def _as_text(row: MessageRow) -> str:
-    return f"#{row.id} {row.timestamp} {row.message_type} from {row.from_session}\n{indented(row.message)}"
+def _as_text(row: MessageRow, by: str = "") -> str:
+    who = f"{row.from_session} ({by})" if by else row.from_session
+    return f"#{row.id} {row.timestamp} {row.message_type} from {who}\n{indented(row.message)}"

@@ -19,6 +19,7 @@ from musician.protocol.states import WAITING, State
 from musician.reporting.asks import Answer, answers_to, asked
 from musician.reporting.evidence import Evidence, evidence_of
 from musician.reporting.standing import Standing
+from musician.runtime.as_person import as_person
 from musician.service import TaskView
 from musician.store.rows import HumanRow, MessageRow
 from musician.trees.diffs import FileDiff
@@ -261,7 +262,7 @@ def fix(
     """
     text = with_corrections(text or "", corrections)
     if message_id is None and service.task_row(app.store, task_id).state is State.EXITED:
-        sent_id = service.reopen(app.store, task_id, text)
+        sent_id = service.reopen(as_person(app), task_id, text)
         document = {"task_id": task_id, "state": State.FIX_PROPOSED, "message_id": sent_id, "judged": None}
         show(
             app,
@@ -273,6 +274,6 @@ def fix(
 
 
 def _judge(app: App, task_id: str, verdict: State, text: str, message_id: int | None) -> None:
-    sent_id = service.judge_as_person(app.store, task_id, verdict, text, submission_id=message_id)
+    sent_id = service.judge_as_person(as_person(app), task_id, verdict, text, submission_id=message_id)
     document = {"task_id": task_id, "state": verdict, "message_id": sent_id, "judged": message_id}
     show(app, document, f"{task_id}: {verdict} by message {sent_id}")

@@ -57,7 +57,7 @@ def comments(app: App, task_id: str, drops: tuple[int, ...], is_all: bool) -> No
         "drafts": [_comment(each, places) for each in drafts],
         "rounds": [
             {
-                **fields(each, "message_id", "verdict", "at"),
+                **fields(each, "message_id", "verdict", "at", "by"),
                 "points": [_point(point, places) for point in each.points],
                 "corrections": [_point(step, places) for step in each.corrections],
             }

@@ -11,6 +11,7 @@ from musician.protocol.policy.forbidden import GRANTABLE, Act
 from musician.protocol.rules.ceilings import read_amounts
 from musician.protocol.states import State
 from musician.reporting.asks import still_asked, who_reads
+from musician.runtime.as_person import as_person
 from musician.runtime.takeover import hand_over
 
 _ACT = click.Choice([str(act) for act in GRANTABLE])
@@ -58,7 +59,7 @@ def send(
     text = with_corrections(text, corrections)
     granted, revoked = ([Act(name) for name in names] for names in (grants, revokes))
     message_id = service.send(
-        app.store,
+        as_person(app),
         task_id,
         text,
         urgent=urgent,
@@ -90,7 +91,7 @@ def stop(app: App, task_id: str, text: str | None) -> None:
     It writes its HANDOFF and exits. No other session continues until you say so: musician send TASK "go on".
     """
     text = text or service.STOP_NOW
-    message_id = service.request_exit(app.store, task_id, text, urgent=True, hold=True)
+    message_id = service.request_exit(as_person(app), task_id, text, urgent=True, hold=True)
     document = {"task_id": task_id, "message_id": message_id, "urgent": True, "state": "exit_requested"}
     show(app, document, f"{task_id}: exit requested by message {message_id}")
 
@@ -105,7 +106,7 @@ def handoff(app: App, task_id: str, text: str | None) -> None:
     Asks the present session to finish its piece, write its HANDOFF and exit. If it has exited already, the task is
     opened for the next session.
     """
-    message_id, state = hand_over(app.root, app.store, task_id, text, app.settings)
+    message_id, state = hand_over(app.root, as_person(app), task_id, text, app.settings)
     document = {"task_id": task_id, "message_id": message_id, "urgent": False, "state": state}
     outcome = "exit requested" if state is State.EXIT_REQUESTED else "open for its next session"
     show(app, document, f"{task_id}: {outcome} by message {message_id}")

@@ -16,6 +16,7 @@ from musician.reporting.asks import still_asked
 from musician.reporting.run_at_work import is_conducted
 from musician.runtime.adding import add_task_file, add_to_plan
 from musician.runtime.again import retry_task, skip_task
+from musician.runtime.as_person import as_person
 from musician.service import Dependents, Retried
 from musician.trees.branches import REPLACED, branch_of, partial_ref
 
@@ -75,7 +76,7 @@ def retry(app: App, task_id: str, text: str | None, from_start: bool) -> None:
     For a task whose session gave up, failed, was stopped or died, that was skipped, or whose merge failed. What waited
     for you is settled by it, and its error reports are counted anew.
     """
-    done = retry_task(app.root, app.store, task_id, app.settings, text, from_start=from_start)
+    done = retry_task(app.root, as_person(app), task_id, app.settings, text, from_start=from_start)
     place = partial_ref(branch_of(done.plan_id or NO_PLAN, task_id), str(done.epoch), folder=REPLACED)
     kept_at = place if done.from_start else None
     still = still_asked(app.store, task_id)
@@ -99,7 +100,7 @@ def skip(app: App, task_id: str, text: str, dependents: str | None) -> None:
     `musician task retry` takes it back.
     """
     named = None if dependents is None else Dependents(dependents)
-    done, left = skip_task(app.root, app.store, task_id, text, app.settings, dependents=named)
+    done, left = skip_task(app.root, as_person(app), task_id, text, app.settings, dependents=named)
     told = [f"skipped: {', '.join(done.skipped)}"] if done.skipped else [f"{task_id} is skipped already"]
     told += [f"played without it: {', '.join(done.go_on)}"] if done.go_on else []
     document = fields(done, left=[fields(each) for each in left])

@@ -75,4 +75,4 @@ def _write_page(app: App, target: Path, newest: Timeline) -> None:
 
 def _line(each: Happening) -> str:
     text = each.text.replace("\n", "\n    ")
-    return f"{each.at}  {each.task_id}  {each.who}  {each.what}  {text}".rstrip()
+    return f"{each.at}  {each.task_id}  {each.shown_who}  {each.what}  {text}".rstrip()

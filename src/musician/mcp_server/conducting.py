@@ -13,6 +13,7 @@ from musician.mcp_server.background_run import start_run, stop_run, wait_for_end
 from musician.mcp_server.served_session import ServedSession
 from musician.plans.plan import load_plan
 from musician.plans.warnings import warnings_of
+from musician.processes.identity import login_name
 from musician.protocol.errors import BadField, InvalidPlan, NoRepository
 from musician.protocol.states import WAITING, State
 from musician.reporting.asks import still_asked, who_reads
@@ -31,6 +32,7 @@ from musician.runtime.players import doubts_of_players
 from musician.runtime.takeover import hand_over
 from musician.runtime.world import WORLD
 from musician.service import Dependents, TaskView
+from musician.store.port import Store
 from musician.store.rows import ArchiveRow
 from musician.trees.task_work import work_of
 
@@ -42,6 +44,11 @@ _VERDICTS = {
 _SKIPS = {"skip": None, "skip with them": Dependents.SKIP, "skip alone": Dependents.PLAY}
 """What becomes of the tasks that are to be played after it."""
 _MOST_FILES = 20
+
+
+def _signed(served: ServedSession) -> Store:
+    """What the session decides bears its name beside the person's for whom it speaks: nobody takes it for his word."""
+    return service.signed(served.store, service.Signer(name=login_name(), session_id=served.session_id))
 
 
 def needs_me(served: ServedSession) -> str:
@@ -82,10 +89,10 @@ def judge(
 ) -> str:
     state = service.task_row(served.store, task).state
     if message is None and state is State.EXITED and verdict == "fix":
-        return _then(served, f"{task} is open again by message {service.reopen(served.store, task, text)}")
+        return _then(served, f"{task} is open again by message {service.reopen(_signed(served), task, text)}")
     if message is None:
         raise BadField(field="message", value=None, reason="name the message that you judged: show tells it")
-    sent_id = service.judge_as_person(served.store, task, _VERDICTS[verdict], text, submission_id=message)
+    sent_id = service.judge_as_person(_signed(served), task, _VERDICTS[verdict], text, submission_id=message)
     return _then(served, f"{task}: {_VERDICTS[verdict]} by message {sent_id}")
 
 
@@ -96,7 +103,7 @@ def comment(served: ServedSession, *, task: str, line: str, text: str) -> str:
 
 
 def send(served: ServedSession, *, task: str, text: str, urgent: str = "no") -> str:
-    message_id = service.send(served.store, task, text, urgent=urgent == "yes")
+    message_id = service.send(_signed(served), task, text, urgent=urgent == "yes")
     said = f"{task}: message {message_id} sent"
     more = (who_reads(served.store, task), still_asked(served.store, task))
     return _then(served, "; ".join(filter(None, (said, *more))))
@@ -105,9 +112,9 @@ def send(served: ServedSession, *, task: str, text: str, urgent: str = "no") -> 
 def stop(served: ServedSession, *, task: str, how: str, text: str = "") -> str:
     if how == "now":
         said = text or service.STOP_NOW
-        message_id = service.request_exit(served.store, task, said, urgent=True, hold=True)
+        message_id = service.request_exit(_signed(served), task, said, urgent=True, hold=True)
         return f"{task}: exit requested by message {message_id}; it goes on when you send it a word"
-    message_id, state = hand_over(served.root, served.store, task, text or None, served.settings)
+    message_id, state = hand_over(served.root, _signed(served), task, text or None, served.settings)
     return _then(served, f"{task} is {state} by message {message_id}; a fresh session goes on")
 
 
@@ -115,13 +122,13 @@ def again(served: ServedSession, *, task: str, how: str, text: str = "") -> str:
     if how not in _SKIPS:
         from_start = how == "from start"
         done = retry_task(
-            served.root, served.store, task, served.settings, text or None, from_start=from_start
+            served.root, _signed(served), task, served.settings, text or None, from_start=from_start
         )
         said = f"{task} is {done.state}; it may report {done.errors_left} errors from here"
         return _then(served, "; ".join(filter(None, (said, still_asked(served.store, task)))))
     if not text.strip():
         raise BadField(field="text", value=text, reason="say why")
-    gone, left = skip_task(served.root, served.store, task, text, served.settings, dependents=_SKIPS[how])
+    gone, left = skip_task(served.root, _signed(served), task, text, served.settings, dependents=_SKIPS[how])
     without = f"; played without it: {', '.join(gone.go_on)}" if gone.go_on else ""
     kept = "".join(f"; {each}" for each in left)
     return _then(served, f"skipped: {', '.join(gone.skipped) or 'it was already'}{without}{kept}")

@@ -9,6 +9,7 @@ pid namespace (a container), so the namespace is a part of the boot id.
 """
 
 import os
+import pwd
 import socket
 from functools import cache
 from pathlib import Path
@@ -48,6 +49,15 @@ def boot_id() -> str:
 @cache
 def host_name() -> str:
     return socket.gethostname()
+
+
+@cache
+def login_name() -> str:
+    """Return the name of the user whose process this is; the number where there is no name, as in some containers."""
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return f"user {os.getuid()}"
 
 
 def started_at_s(pid: int) -> float:

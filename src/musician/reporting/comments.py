@@ -14,6 +14,7 @@ from musician.protocol.messages.corrections import corrections_in
 from musician.protocol.messages.feedback import numbered_answer, points_of
 from musician.protocol.states import State
 from musician.protocol.values import dataclass
+from musician.reporting.timeline import say_signer
 from musician.service import TaskView
 from musician.store.port import Store
 from musician.store.rows import CommentRow, JournalRow
@@ -47,11 +48,14 @@ class Round:
     at: str
     points: tuple[Point, ...]
     corrections: tuple[Point, ...]
+    by: str = ""
+    """The person, or the session that spoke for him; "" where the program decided."""
 
 
 def rounds_of(store: Store, view: TaskView) -> tuple[Round, ...]:
     """Return what the task's submissions were sent back with, oldest first."""
     comments = {(each.message_id, each.number): each for each in service.comments_of(store, view.row.task_id)}
+    signers = service.signers_of_messages(store, view.row.task_id)
     noted = {entry.item: entry.text for entry in view.journal if entry.kind == EntryKind.COMPLETED}
     sent_back = _answered(view.journal)
     rounds: list[Round] = []
@@ -84,6 +88,7 @@ def rounds_of(store: Store, view: TaskView) -> tuple[Round, ...]:
                 at=message.timestamp,
                 points=points,
                 corrections=corrections,
+                by=say_signer(signers.get(message.id)),
             )
         )
     return tuple(rounds)
@@ -122,7 +127,8 @@ def say_draft(draft: CommentRow, places: Places) -> str:
 
 def say_round(each: Round, places: Places) -> Iterator[str]:
     """Yield the points, each with where its line is now and with its answer."""
-    yield f"sent back by message {each.message_id} ({each.verdict}, {each.at}):"
+    by = f", {each.by}" if each.by else ""
+    yield f"sent back by message {each.message_id} ({each.verdict}, {each.at}{by}):"
     for point in (*each.points, *each.corrections):
         where = "" if point.comment is None else since(point.comment, places)
         yield f"{point.number}. {point.text}{where}"

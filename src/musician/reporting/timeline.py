@@ -1,11 +1,12 @@
 """Lists everything that happened, in the order it was written: who did what to which task."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import assert_never
 
+from musician import service
 from musician.protocol.journal import JUDGED_BY_PERSON, status_line
 from musician.protocol.names import CONDUCTOR
-from musician.protocol.states import VERDICTS
+from musician.protocol.states import VERDICTS, State
 from musician.protocol.values import dataclass, replace
 from musician.reporting.asks import JUDGED
 from musician.reporting.spending import say_usage
@@ -16,8 +17,12 @@ from musician.store.rows import HistoryRow, HumanRow, JournalRow, MessageRow, Us
 
 MOST_HAPPENINGS = 1000
 """How many of the newest are listed by default."""
-_MOST_LOOKED_THROUGH = 5000
-"""Of the newest, for the decisions among them."""
+MOST_DECISIONS = 200
+"""On a page, about: those of one stretch of the order stay together."""
+_MOST_PAGES = 20
+"""Of changes that are looked through for them."""
+_MOST_OF_A_VERDICT = 100
+"""Changes of one transaction that gives a verdict, more than there are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +40,12 @@ class Happening:
     who: str
     what: str
     text: str
+    by: str = ""
+    """The person, or the session, whose decision of the conductor's it was; "" where the program decided."""
+
+    @property
+    def shown_who(self) -> str:
+        return f"{self.who} ({self.by})" if self.by else self.who
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,40 +56,73 @@ class Timeline:
     left_out: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decisions:
+    """``happenings`` are sorted, oldest first. ``earlier`` is up to where older ones are asked for, if there are."""
+
+    happenings: tuple[Happening, ...]
+    earlier: int | None
+
+
 def happenings(store: Store, *, most: int = MOST_HAPPENINGS) -> Timeline:
     """Return the newest ``most`` happenings."""
     changes, left_out = newest_changes(store, most=most)
-    return Timeline(happenings=tuple(map(_happening, changes)), left_out=left_out)
+    signers = service.signers_between(store, left_out, changes[-1].seq) if changes else {}
+    told = (_happening(each, by=say_signer(signers.get(each.seq))) for each in changes)
+    return Timeline(happenings=tuple(told), left_out=left_out)
 
 
-def decisions(store: Store) -> Timeline:
-    """Return what was decided of what happened last: each verdict and by whom, and how each question was settled."""
-    changes, left_out = newest_changes(store, most=_MOST_LOOKED_THROUGH)
-    return Timeline(happenings=tuple(_decided(changes)), left_out=left_out)
+def decisions(store: Store, *, until: int | None = None) -> Decisions:
+    """Return what was decided up to a place in the one order, or to now: each verdict, how each question was settled,
+    and by whom. So many changes are looked through that enough is found, and no more than is quick.
+    """
+    until = service.newest_seq(store) if until is None else until
+    found: tuple[Happening, ...] = ()
+    for _ in range(_MOST_PAGES):
+        if until <= 0 or len(found) >= MOST_DECISIONS:
+            break
+        after = service.seq_before(store, until)
+        found = (*_decided_between(store, after, until), *found)
+        until = after
+    return Decisions(happenings=found, earlier=until if until > 0 else None)
 
 
-def _decided(changes: Iterable[PlanChange]) -> Iterator[Happening]:
+def _decided_between(store: Store, after: int, until: int) -> Iterator[Happening]:
+    signers = service.signers_between(store, after, until)
+    by_agents = service.judged_by_agents(store, after, until)
     by_person: set[str] = set()
-    for change in changes:
+    # What stands before a verdict, in the same transaction, may stand on the page before.
+    for change in service.every_change(store, max(0, after - _MOST_OF_A_VERDICT), until=until):
+        by = say_signer(signers.get(change.seq))
         match change.row:
-            case JournalRow(text=text) if (
-                text == JUDGED_BY_PERSON
-            ):  # written in one transaction with the verdict
+            case JournalRow(text=text) if text == JUDGED_BY_PERSON:
                 by_person.add(change.task_id)
-            case HistoryRow(to_state=to_state) if to_state in VERDICTS:
-                who = "a person" if change.task_id in by_person else "a rule or an agent"
+            case HistoryRow(to_state=to_state, from_state=from_state) if to_state in VERDICTS:
+                if not by and change.task_id in by_person:
+                    by = "a person"
+                elif not by and change.seq in by_agents:
+                    by = "the answering agent" if from_state is State.ERROR else "the reviewing agent"
                 by_person.discard(change.task_id)
-                what = str(to_state).replace("_", " ")
-                yield replace(_happening(change), who=who, what=what, text=change.said)
+                if change.seq > after:
+                    what = str(to_state).replace("_", " ")
+                    yield replace(_happening(change), who=by or "the rules", what=what, text=change.said)
             case HumanRow(kind=kind, resolution=text) if (
-                change.source is Source.SETTLED and kind not in JUDGED
+                change.source is Source.SETTLED and kind not in JUDGED and change.seq > after
             ):
-                yield replace(_happening(change), who="", what=f"{kind} settled", text=text or "")
+                what = f"{kind} settled"
+                yield replace(_happening(change), who=by or "the program", what=what, text=text or "")
             case _:
                 pass
 
 
-def _happening(change: PlanChange) -> Happening:
+def say_signer(signer: service.Signer | None) -> str:
+    """Return who it was, as ``ada`` or ``session 4f2a for ada``; "" of nobody."""
+    if signer is None:
+        return ""
+    return signer.name if signer.session_id is None else f"session {signer.session_id} for {signer.name}"
+
+
+def _happening(change: PlanChange, *, by: str = "") -> Happening:
     match change.row:
         case MessageRow() as row:
             at, who, what, text = row.timestamp, row.from_session, row.message_type, row.message
@@ -104,4 +148,5 @@ def _happening(change: PlanChange) -> Happening:
         who=who,
         what=what,
         text=text,
+        by=by,
     )

@@ -150,7 +150,7 @@ def page(
         count=len(newest.happenings),
         cut=f"; {newest.left_out} older ones are left out" if newest.left_out else "",
         rows="\n".join(
-            f'<tr class="{each.source}">{_cells(map(cell, (each.at, each.task_id, each.who, each.what)))}'
+            f'<tr class="{each.source}">{_cells(map(cell, (each.at, each.task_id, each.shown_who, each.what)))}'
             f'<td class="said">{cell(each.text)}</td></tr>'
             for each in newest.happenings
         ),

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from musician.service.proposals import *
     from musician.service.rebinding import *
     from musician.service.settling import *
+    from musician.service.signing import *
     from musician.service.smoothness import *
     from musician.service.spending import *
     from musician.service.subagents import *
@@ -91,7 +92,7 @@ else:
             ),
             "conversations": "conversation_before conversation_token keep_conversation",
             "endings": "approved_work complete exit_task leave_handoff moved_by_others overtaken",
-            "following": "Page PlanChange Source changes_since every_change newest_seq",
+            "following": "Page PlanChange Source changes_since every_change newest_seq seq_before",
             "foretelling": "foreseen foretell",
             "gating": "Stop Stops allow_stop count_stop duty_of",
             "glance": "Glance Waits glance_at version_of waits_of",
@@ -112,6 +113,7 @@ else:
             ),
             "own_sql": "execute query",
             "rebinding": "rebind",
+            "signing": "Signer judged_by_agents signed signers_between signers_of_messages",
             "settling": "guarded keep_settings kept_settings",
             "smoothness": "PhaseSmoothness smoothness_by_phase",
             "spending": "accounts_of_plan accounts_of_task record_playtime record_usage usage_of_plan",

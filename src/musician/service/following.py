@@ -85,8 +85,14 @@ def every_change(store: Store, seq: int, *, until: int) -> Iterator[PlanChange]:
 def newest_changes(store: Store, *, most: int) -> tuple[tuple[PlanChange, ...], int]:
     """The newest there are, oldest first, and how many are older: no seq is left out."""
     with store.read() as tx:
-        before = tx.only(Changes.before_the_newest, most=most)
+        before = tx.only(Changes.before_the_newest, most=most, until=_END)
         return page_in(tx, before, most=most).changes, before
+
+
+def seq_before(store: Store, until: int, *, most: int = MOST_CHANGES) -> int:
+    """Return after which place the last ``most`` changes up to ``until`` stand; 0 where there are no others."""
+    with store.read() as tx:
+        return tx.only(Changes.before_the_newest, most=most, until=until)
 
 
 def newest_seq(store: Store) -> int:

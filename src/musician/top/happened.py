@@ -1,11 +1,12 @@
 """What happened, and what was decided; the newest stands at the end."""
 
+from collections.abc import Iterable
+
 from musician.processes.output import one_line
 from musician.project import Project
 from musician.protocol.names import CONDUCTOR
 from musician.reporting.overview import Overview
 from musician.reporting.timeline import Happening, decisions, happenings
-from musician.reporting.timeline import Timeline as Told
 from musician.top.needs import OfTask
 from musician.top.page import Folded, Page
 from musician.top.rows import Row, row
@@ -17,11 +18,10 @@ _MOST_CHARS = 500
 
 
 class _Happened(Page):
-    def rows_of(self, title: str, told: Told) -> Folded:
-        rows = [_row(each) for each in told.happenings[-MOST_SHOWN:]]
-        left_out = told.left_out + len(told.happenings) - len(rows)
-        if left_out and rows:
-            rows.insert(0, row("older", f"Older ones are left out: {left_out} (musician timeline)", "dim"))
+    def rows_of(self, title: str, told: Iterable[Happening], older: str) -> Folded:
+        rows = [_row(each) for each in told]
+        if older:
+            rows.insert(0, row("older", older, "dim"))
         of = f" of {self.plan}" if self.plan else ""
         return ((f"{title}{of}", "bold"),), rows or [row("none", "Nothing yet.")]
 
@@ -35,12 +35,20 @@ class _Happened(Page):
 
 class Timeline(_Happened):
     def fold(self, _: Overview, project: Project) -> Folded:
-        return self.rows_of("Timeline", happenings(project.store, most=MOST_SHOWN))
+        told = happenings(project.store, most=MOST_SHOWN)
+        left_out = f"Older ones are left out: {told.left_out} (musician timeline)" if told.left_out else ""
+        return self.rows_of("Timeline", told.happenings, left_out)
 
 
 class Decided(_Happened):
     def fold(self, _: Overview, project: Project) -> Folded:
-        return self.rows_of("What was decided", decisions(project.store))
+        told = decisions(project.store)
+        older = (
+            ""
+            if told.earlier is None
+            else "What was decided earlier: musician dashboard, or musician timeline"
+        )
+        return self.rows_of("What was decided", told.happenings, older)
 
 
 def _row(each: Happening) -> Row:
@@ -50,7 +58,7 @@ def _row(each: Happening) -> Row:
             (f"{each.at[5:]}  ", "dim"),
             (each.task_id, "bold"),
             (f"  {each.what}", "$text-accent"),
-            (f"  {each.who}" if each.who else "", "dim"),
+            (f"  {each.shown_who}" if each.who else "", "dim"),
             (f"  {one_line(each.text, _MOST_CHARS)}", ""),
         ),
         opens=None if each.task_id == CONDUCTOR else OfTask(task_id=each.task_id),

@@ -10,6 +10,7 @@ from musician.protocol.rules.ceilings import read_amounts
 from musician.protocol.values import dataclass
 from musician.reporting.asks import JUDGED, Order
 from musician.reporting.needs_me import Need
+from musician.runtime.as_person import as_person
 from musician.runtime.takeover import hand_over
 from musician.top.rows import Row, block, row
 
@@ -55,12 +56,12 @@ def give(project: Project, step: OneStep, text: str) -> None:
     """Give an answer as the command does; ``text`` is what a person wrote, of a ceiling how much more. Blocks."""
     need, order = step.need, step.order
     if order.verb == "handoff":
-        hand_over(project.root, project.store, need.task_id, text or None, project.settings)
+        hand_over(project.root, as_person(project), need.task_id, text or None, project.settings)
         return
     check_said("text", text)
     grants = bool(order.more or order.retries)
     service.send(
-        project.store,
+        as_person(project),
         need.task_id,
         order.text if order.more else text,
         question_id=need.subject_id if need.kind == "question" else None,

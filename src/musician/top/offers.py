@@ -10,6 +10,7 @@ from musician.protocol.values import dataclass
 from musician.reporting.offers import offers_to
 from musician.reporting.standing import Standing
 from musician.runtime.again import retry_task, skip_task
+from musician.runtime.as_person import as_person
 from musician.runtime.takeover import hand_over
 from musician.service import Dependents
 
@@ -36,7 +37,7 @@ def task_offers(project: Project, standing: Standing, *, is_asked: bool) -> tupl
 def say_offer(project: Project, task_id: str, *, urgent: bool = False) -> Offer:
     def verb(text: str) -> None:
         check_said("text", text)
-        service.send(project.store, task_id, text, urgent=urgent)
+        service.send(as_person(project), task_id, text, urgent=urgent)
 
     how = ", urgently: what it is doing is interrupted" if urgent else ""
     return Offer(label=f"Say something{how}", title=f"To the session on {task_id}{how}", verb=verb)
@@ -46,7 +47,7 @@ def _offers(
     project: Project, standing: Standing, waiting: tuple[str, ...], *, is_asked: bool
 ) -> Iterator[Offer]:
     task_id = standing.task_id
-    root, store, settings = project.root, project.store, project.settings
+    root, store, settings = project.root, as_person(project), project.settings
     may = offers_to(standing, is_asked=is_asked)
     if may.say:
         yield say_offer(project, task_id)
@@ -90,14 +91,14 @@ def _offers(
 
 def _stop(project: Project, task_id: str, text: str) -> None:
     check_said("text", text)
-    service.request_exit(project.store, task_id, text, urgent=True, hold=True)
+    service.request_exit(as_person(project), task_id, text, urgent=True, hold=True)
 
 
 def _retry(project: Project, task_id: str, text: str, *, from_start: bool) -> None:
     said = text.strip() or None
-    retry_task(project.root, project.store, task_id, project.settings, said, from_start=from_start)
+    retry_task(project.root, as_person(project), task_id, project.settings, said, from_start=from_start)
 
 
 def _skip(project: Project, task_id: str, text: str, *, dependents: Dependents | None) -> None:
     check_said("text", text)
-    skip_task(project.root, project.store, task_id, text, project.settings, dependents=dependents)
+    skip_task(project.root, as_person(project), task_id, text, project.settings, dependents=dependents)

@@ -17,6 +17,7 @@ from musician.reporting.evidence import Evidence, evidence_of
 from musician.reporting.overview import Overview
 from musician.reporting.standing import Standing
 from musician.reporting.under_review import Change, change_of, submission_of
+from musician.runtime.as_person import as_person
 from musician.runtime.commenting import comment
 from musician.service import TaskView
 from musician.store.rows import MessageRow
@@ -215,7 +216,7 @@ class Review(Page):
             self.top.tell("Nothing waits for this verdict.")
             return
         submission_id = seen.submission.id
-        judge = partial(service.judge_as_person, self.top.project.store, self._task_id, verdict)
+        judge = partial(service.judge_as_person, as_person(self.top.project), self._task_id, verdict)
         self.top.order(
             f"{_VERDICTS[verdict]} {self._task_id}, message {submission_id}",
             lambda text: judge(text, submission_id=submission_id),

@@ -23,7 +23,9 @@ from musician.reporting.overview import Lane, Overview, archived_overview
 from musician.reporting.spending import say_cost
 from musician.reporting.transcript_lines import TaskLog
 from musician.runtime.archiving import ArchivedProject
+from musician.runtime.as_person import as_person
 from musician.runtime.overseeing import branch_of, check_database, look
+from musician.store.port import Store
 from musician.web.guard import form_token
 from musician.web.news import News
 
@@ -80,6 +82,11 @@ class Desk:
         check_database(self.store)
         with closing(ArchivedProject(self.project, plan_id)) as project:
             yield Desk(project, read_only=True, live=self, plan=plan_id)
+
+    @property
+    def as_person(self) -> Store:
+        """The database for what the person at the page decides, which bears his name."""
+        return as_person(self.project)
 
     @property
     def is_away(self) -> bool:

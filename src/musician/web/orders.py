@@ -65,7 +65,7 @@ def judge(desk: Desk, task_id: str, form: Form) -> None:
     if name not in _VERDICTS:
         raise BadField(field="verdict", value=name, reason="use " + ", ".join(_VERDICTS))
     service.judge_as_person(
-        desk.store,
+        desk.as_person,
         task_id,
         _VERDICTS[name],
         form.get("text").strip(),
@@ -95,7 +95,7 @@ def send(desk: Desk, task_id: str, form: Form) -> None:
     """Say something, and grant what goes with it. An answer is to what the page has shown, and grants once."""
     more, about = form.get("more").split(), form.number("about")
     service.send(
-        desk.store,
+        desk.as_person,
         task_id,
         form.text("text"),
         urgent=form.get("urgent") == "yes",
@@ -108,16 +108,16 @@ def send(desk: Desk, task_id: str, form: Form) -> None:
 
 def stop(desk: Desk, task_id: str, form: Form) -> None:
     text = form.text("text", service.STOP_NOW)
-    service.request_exit(desk.store, task_id, text, urgent=True, hold=True)
+    service.request_exit(desk.as_person, task_id, text, urgent=True, hold=True)
 
 
 def handoff(desk: Desk, task_id: str, form: Form) -> None:
-    hand_over(desk.root, desk.store, task_id, form.get("text") or None, desk.settings)
+    hand_over(desk.root, desk.as_person, task_id, form.get("text") or None, desk.settings)
 
 
 def retry(desk: Desk, task_id: str, form: Form) -> None:
     text, from_start = form.get("text").strip() or None, form.get("from-start") == "yes"
-    retry_task(desk.root, desk.store, task_id, desk.settings, text, from_start=from_start)
+    retry_task(desk.root, desk.as_person, task_id, desk.settings, text, from_start=from_start)
 
 
 def skip(desk: Desk, task_id: str, form: Form) -> None:
@@ -125,7 +125,7 @@ def skip(desk: Desk, task_id: str, form: Form) -> None:
     if name and name not in list(service.Dependents):
         raise BadField(field="dependents", value=name, reason="use " + ", ".join(service.Dependents))
     named = service.Dependents(name) if name else None
-    skip_task(desk.root, desk.store, task_id, form.text("text"), desk.settings, dependents=named)
+    skip_task(desk.root, desk.as_person, task_id, form.text("text"), desk.settings, dependents=named)
 
 
 def accept(desk: Desk, number: str, _: Form) -> None:

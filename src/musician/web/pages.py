@@ -26,7 +26,7 @@ from musician.reporting.plan_list import list_plans
 from musician.reporting.run_at_work import run_process
 from musician.reporting.spending import say_usage
 from musician.reporting.standing import Standing, names_of
-from musician.reporting.timeline import decisions, happenings
+from musician.reporting.timeline import decisions, happenings, say_signer
 from musician.reporting.transcripts import sizes_of
 from musician.reporting.under_review import change_of, submission_of
 from musician.reporting.wording import say_anomaly
@@ -39,6 +39,7 @@ from musician.web.news import seen_before
 
 _ARCHIVE = "musician.archive"
 """The key in a request's scope of the desk that answers it instead."""
+_MOST_DIGITS = 19
 MOST_SHOWN = 200
 """Of the newest messages and happenings on a page; the others are counted."""
 
@@ -93,7 +94,12 @@ def plans(request: Request) -> HTMLResponse:
 def decided(request: Request) -> HTMLResponse:
     """What was decided before, beside what is to be decided now."""
     desk = desk_of(request)
-    return desk.page(request, "timeline.html", heading="What was decided", timeline=decisions(desk.store))
+    until = request.query_params.get("until", "")
+    at = int(until) if until.isascii() and until.isdecimal() and len(until) < _MOST_DIGITS else None
+    found = decisions(desk.store, until=at)
+    return desk.page(
+        request, "timeline.html", heading="What was decided", timeline=found, is_cut=at is not None
+    )
 
 
 @of_this_moment
@@ -134,6 +140,10 @@ def task(request: Request) -> HTMLResponse:
         messages=messages[-MOST_SHOWN:],
         messages_left_out=max(0, len(messages) - MOST_SHOWN),
         receipts=service.receipts_of(desk.store, standing.task_id),
+        signers={
+            message_id: say_signer(signer)
+            for message_id, signer in service.signers_of_messages(desk.store, standing.task_id).items()
+        },
         names=names_of(view),
         evidence=evidence_of(desk.root, view),
         life=drawing.life_of(view),

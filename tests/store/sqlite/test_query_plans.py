@@ -10,7 +10,6 @@ from musician.store.sqlite.named import load_queries
 from musician.store.sqlite.store import SqliteStore
 
 MAY_SCAN: Mapping[str, str] = {
-    "before_the_newest": "from the end, as many as are asked for",
     "newest_seq": "the last row alone",
     "moment": "the last row of the order alone",
     "current_plans": "from the end, until something has a plan",

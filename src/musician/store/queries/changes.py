@@ -41,7 +41,7 @@ class Changes:
     reached = Query(int, "seq most until")
     newest_seq = Query(int)
     news_of = Query(MovedRow, "seq task_ids journals")
-    before_the_newest = Query(int, "most")
+    before_the_newest = Query(int, "most until")
     changed_messages = _Changed(MessageRow)
     changed_states = _Changed(HistoryRow)
     changed_journals = _Changed(JournalRow)

@@ -530,3 +530,16 @@ CREATE TABLE changes (
     source  TEXT NOT NULL CHECK (source IN ('message', 'state', 'journal', 'asked', 'settled', 'claim', 'usage')),
     id      INTEGER NOT NULL  -- of the row, in its own table; a claim's epoch
 );
+
+-- Who has decided, where that was a person, or the session in which one conducts: of messages, changes of a state and
+-- settled questions. What nobody has signed is the program's own.
+CREATE TABLE signatures (
+    source     TEXT NOT NULL,
+    id         INTEGER NOT NULL,
+    task_id    TEXT NOT NULL,
+    name       TEXT NOT NULL,
+    session_id TEXT,  -- that spoke for the person
+    PRIMARY KEY (source, id)
+) WITHOUT ROWID;
+
+CREATE INDEX signatures_by_task ON signatures (task_id, source);

@@ -9,8 +9,9 @@ FROM (SELECT seq FROM changes WHERE seq > :seq AND seq <= :until ORDER BY seq LI
 SELECT coalesce(max(seq), 0) AS seq FROM changes;
 
 -- name: before_the_newest
--- Which seq stands before the newest :most.
-SELECT coalesce(min(seq) - 1, 0) AS seq FROM (SELECT seq FROM changes ORDER BY seq DESC LIMIT :most);
+-- Which seq stands before the newest :most of those up to :until.
+SELECT coalesce(min(seq) - 1, 0) AS seq
+FROM (SELECT seq FROM changes WHERE seq <= :until ORDER BY seq DESC LIMIT :most);
 
 -- name: news_of
 -- How far the order has come since :seq, and whether any of it is of one of these tasks, a list in JSON; of any without

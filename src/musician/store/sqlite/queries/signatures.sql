@@ -1,0 +1,21 @@
+-- Who has decided, where that was a person, or the session in which one conducts.
+
+-- name: sign
+-- What was said to a task, how its state was changed and what was settled after :before, in the writing transaction.
+INSERT INTO signatures (source, id, task_id, name, session_id)
+SELECT source, id, task_id, :name, :session_id FROM changes
+WHERE seq > :before AND source IN ('message', 'state', 'settled')
+ON CONFLICT (source, id) DO UPDATE SET name = excluded.name, session_id = excluded.session_id;
+
+-- name: signed_between
+SELECT c.seq, s.name, s.session_id FROM changes c JOIN signatures s ON s.source = c.source AND s.id = c.id
+WHERE c.seq > :seq AND c.seq <= :until;
+
+-- name: signed_messages
+SELECT id AS seq, name, session_id FROM signatures WHERE task_id = :task_id AND source = 'message';
+
+-- name: judged_by_agents
+-- The verdicts on what an agent was asked about, and has said something that counts.
+SELECT c.seq FROM changes c JOIN history h ON h.id = c.id
+JOIN opinions o ON o.submission_id = h.submission_id AND o.judgement IS NOT NULL
+WHERE c.seq > :seq AND c.seq <= :until AND c.source = 'state';
