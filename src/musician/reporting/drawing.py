@@ -35,7 +35,7 @@ _DAY_S = 24 * 3600
 
 _BEGINS = frozenset({EntryKind.STARTED, EntryKind.LAUNCHED})
 _ENDS = frozenset({EntryKind.COMPLETED, EntryKind.RETURNED, EntryKind.SKIPPED})
-_NAMED = frozenset({"piece", "state"})
+_NAMED = frozenset({"piece", "open", "state"})
 
 _BY_PROGRESS = (
     Lane.DONE,
