@@ -2,8 +2,8 @@
 
 An open page is what the page's script is to the server: a stream, and the page again at every news. One of them is
 shown by a real browser. From the commit of an event it is measured until the last stream has told of it, until the
-last page has it, and until the browser has it on its screen. Then pages come and go, and the server is stopped while
-all the others are open.
+last page has it, and until the browser has it on its screen. Before that pages come and go, and at the end the server
+is stopped while all are open.
 """
 
 import asyncio
@@ -30,6 +30,7 @@ from musician.protocol.journal import Entry, EntryKind
 from musician.store.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:
+    from playwright.async_api import CDPSession
     from playwright.async_api import Page as Tab
 
 __all__ = ["TINY", "Size", "measure"]
@@ -66,9 +67,11 @@ class Size:
     pages: int = 50
     events: int = 20
     drops: int = 200
+    first_drops: int = 2000
+    """What a server makes once and keeps is there after them."""
 
 
-TINY = Size(tasks=10, messages=20, pages=2, events=2, drops=2)
+TINY = Size(tasks=10, messages=20, pages=2, events=2, drops=2, first_drops=2)
 
 
 def measure(size: Size) -> tuple[Figure, ...]:
@@ -202,8 +205,8 @@ class _Page:
 
 
 async def _measure(server: _Server, store: SqliteStore, size: Size) -> tuple[Figure, ...]:
-    figures: list[Figure] = []
     cookie = await _enter(server)
+    figures = await _drops(server, size, cookie)
     played = f"task-{size.tasks * 4 // 10 + 1:04d}"
     path = f"/tasks/{played}"
     async with AsyncExitStack() as opened:
@@ -221,7 +224,6 @@ async def _measure(server: _Server, store: SqliteStore, size: Size) -> tuple[Fig
         for what, values in paints.items():
             figures.append(_against(f"dashboard: first paint, {what}", median(values), PAINT_S))
         figures += await _events(server, store, size, pages, screen, played)
-        figures += await _drops(server, size, cookie)
         began = perf_counter()
         server.process.send_signal(signal.SIGINT)
         code = await asyncio.to_thread(server.process.wait, _LIMIT_S)
@@ -259,7 +261,7 @@ async def _events(
     server: _Server, store: SqliteStore, size: Size, pages: list[_Page], screen: "_Screen | None", played: str
 ) -> list[Figure]:
     """Messages and steps by turns; a step rings nobody who waits for a task."""
-    told, had, seen = [], [], []
+    told, had, seen, work = [], [], [], []
     on_timeline = [page for page in pages if page.path == "/timeline"] or pages
     cpu_s = sum(psutil.Process(server.process.pid).cpu_times()[:2])
     for number in range(size.events):
@@ -269,12 +271,15 @@ async def _events(
         else:
             service.send(store, played, text)
         began = perf_counter()
+        worked_s = 0.0 if screen is None else await screen.worked_s()
         seq, sought = str(service.newest_seq(store)).encode(), text.encode()
         told.append(await _last(pages, lambda page: page.heard.get(seq)) - began)  # noqa: B023
         had.append(await _last(on_timeline, lambda page: page.shown.get(sought)) - began)  # noqa: B023
         if screen is not None:
             seen.append(await screen.shown(text) - began)
         await asyncio.sleep(1.0)
+        if screen is not None:
+            work.append(await screen.worked_s() - worked_s)
     loads = sum(page.loads for page in pages)
     cpu_s = sum(psutil.Process(server.process.pid).cpu_times()[:2]) - cpu_s
     figures = [
@@ -284,6 +289,9 @@ async def _events(
     ]
     if seen:
         figures.append(_against("dashboard: an event on the screen", median(seen), EVENT_S))
+        figures.append(
+            Figure(what="dashboard: Chromium's own work for it", median=median(work) * 1e3, unit="ms")
+        )
     figures.append(
         Figure(
             what=f"dashboard: CPU of an event ({loads} loads)", median=cpu_s / size.events * 1e3, unit="ms"
@@ -312,7 +320,7 @@ async def _drops(server: _Server, size: Size, cookie: str) -> list[Figure]:
             writer.transport.abort()
         await page.close()
 
-    for _ in range(10):
+    for _ in range(size.first_drops):
         await come_and_go()
     await asyncio.sleep(1)
     descriptors, memory = server.held
@@ -334,8 +342,13 @@ async def _drops(server: _Server, size: Size, cookie: str) -> list[Figure]:
 class _Screen:
     """A page in a real browser."""
 
-    def __init__(self, tab: "Tab", base: str) -> None:
-        self._tab, self._base = tab, base
+    def __init__(self, tab: "Tab", base: str, inspector: "CDPSession") -> None:
+        self._tab, self._base, self._inspector = tab, base, inspector
+
+    async def worked_s(self) -> float:
+        """How long its main thread has worked so far."""
+        metrics = (await self._inspector.send("Performance.getMetrics"))["metrics"]
+        return float(next(each["value"] for each in metrics if each["name"] == "TaskDuration"))
 
     async def paint(self, path: str) -> float:
         await self._tab.goto(self._base + path)
@@ -373,5 +386,8 @@ async def _browser(server: _Server, cookie: str) -> AsyncIterator[_Screen | None
         context = await program.new_context()
         name, _, value = cookie.partition("=")
         await context.add_cookies([{"name": name, "value": value, "url": base}])
-        yield _Screen(await context.new_page(), base)
+        tab = await context.new_page()
+        inspector = await context.new_cdp_session(tab)
+        await inspector.send("Performance.enable")
+        yield _Screen(tab, base, inspector)
         await program.close()
