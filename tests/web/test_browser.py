@@ -16,6 +16,7 @@ from musician.demo.story import prepare
 from musician.project import Project
 from musician.protocol.messages.feedback import points_of
 from musician.testing.waiting import HANG_S, until
+from tests.cli.test_cli_look_at_work import tree_of
 from tests.needs import refuse
 from tests.surroundings import Call, begin
 from tests.web.conftest import Served
@@ -64,6 +65,51 @@ def test_a_review_is_given_by_keyboard_alone(
     (point,) = points_of(found[0]["message"])
     assert found[0]["message"].split("\n")[0] == "almost"
     assert point.startswith("greeter.py:1: say who is greeted")
+
+
+@pytest.fixture
+def long_work(claimed: Path, call: Call) -> Path:
+    """task-01 waits for a verdict on a file that is longer than a window."""
+    lines = "".join(f"    line_{number} = {number}\n" for number in range(200))
+    (tree_of(claimed) / "greeter.py").write_text(f"def greet(name):\n{lines}    return name\n")
+    for what in (("step", "1", "start", "1"), ("step", "1", "done", "1", "--commit"), ("checkpoint", "1")):
+        call(*what)
+    return claimed
+
+
+def test_what_is_said_to_lines_comes_to_an_open_file_and_moves_nothing(
+    long_work: Path, call: Call, command: tuple[str, ...], browser: BrowserContext
+) -> None:
+    """Written in a terminal, dropped and sent, while somebody writes at a line below."""
+    with Served(long_work, command) as desk:
+        page = browser.new_page()
+        page.goto(desk.address)
+        page.goto(f"{desk.base}/tasks/task-01/review")
+        page.get_by_role("button", name="Comment on line 150", exact=True).focus()
+        page.keyboard.press("Enter")
+        page.keyboard.type("half a thou")
+        writing = page.locator(".diff textarea")
+        before = writing.bounding_box()
+        notes = page.locator(".diff tr[data-note]")
+        call("review", "comment", "1", "greeter.py:3", "a longer point\nof two lines")
+        expect(notes).to_contain_text("a longer point")
+        call("review", "comment", "1", "greeter.py:150", "somebody else was here first")
+        expect(notes).to_have_count(2)
+        call("review", "comments", "1", "--drop", "1")
+        expect(notes).to_have_count(1)
+        expect(writing).to_be_focused()
+        expect(writing).to_have_value("half a thou")
+        after = writing.bounding_box()
+        assert before is not None
+        assert after is not None
+        assert abs(before["y"] - after["y"]) < 2, "what one reads and writes stays where it is"
+        page.keyboard.type("ght")
+        page.keyboard.press("Control+Enter")
+        expect(notes).to_have_count(2)
+        expect(notes.nth(1)).to_contain_text("half a thought not sent yet")
+        call("review", "reject", "1", "see the points")
+        expect(notes.nth(1)).to_contain_text("half a thought not answered yet")
+        page.close()
 
 
 @pytest.mark.deep

@@ -1,6 +1,6 @@
 """Answers what a page asks to see. Each answer is rendered from the database at that moment and changes nothing."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import partial, wraps
 
@@ -17,7 +17,7 @@ from musician.protocol.names import NO_PLAN
 from musician.protocol.states import WAITING
 from musician.reporting import drawing
 from musician.reporting.asks import answers_to
-from musician.reporting.comments import Said, places_of, rounds_of, said_beside, since
+from musician.reporting.comments import Round, Said, places_of, rounds_of, said_beside, since
 from musician.reporting.diff_view import file_view
 from musician.reporting.evidence import evidence_of
 from musician.reporting.needs_me import needs_of
@@ -33,6 +33,7 @@ from musician.reporting.wording import say_anomaly
 from musician.runtime import overseeing
 from musician.runtime.bounds import bounds_of_task, say_bounds
 from musician.service.similarity import alike_among
+from musician.store.rows import CommentRow
 from musician.trees.diffs import FileDiff, files_between, patch_of, text_of_blob
 from musician.web.desk import MOST_LOG_LINES, Desk
 from musician.web.news import seen_before
@@ -182,6 +183,7 @@ def review(request: Request) -> HTMLResponse:
     places = places_of(desk.root.path, written, old=change.old, new=change.new) if change else {}
     deviations, findings = service.open_rows(view.journal)
     submission = submission_of(desk.store, standing)
+    rounds = rounds_of(desk.store, view)
     asks = () if desk.is_away else standing.waiting
     return desk.page(
         request,
@@ -193,7 +195,8 @@ def review(request: Request) -> HTMLResponse:
         deviations=deviations,
         findings=findings,
         drafts=[each for each in written if each.message_id is None],
-        rounds=rounds_of(desk.store, view)[::-1],
+        rounds=rounds[::-1],
+        said=_stamp_of(written, rounds),
         since=lambda comment: since(comment, places),
         change=change,
         since_review=since_review,
@@ -201,6 +204,12 @@ def review(request: Request) -> HTMLResponse:
         verdicts=frozenset(view.open_verdicts),
         asks=[(ask, answers_to(ask, plan_id=view.row.plan_id or NO_PLAN)) for ask in asks],
     )
+
+
+def _stamp_of(written: Iterable[CommentRow], rounds: Iterable[Round]) -> str:
+    """Return what differs whenever something is said to a line, sent, dropped or answered: an open page asks then."""
+    answers = tuple(point.answer for each in rounds for point in each.points)
+    return str(hash((tuple((each.id, each.message_id) for each in written), answers)))
 
 
 def changed_file(request: Request) -> Response:

@@ -102,6 +102,7 @@ async function refresh() {
         if (now) take(part, document.adoptNode(now));
       }
       tellOfNewer(fresh);
+      await hearWhatWasSaid(fresh);
       setLost(false);
     } while (again);
   } catch {
@@ -195,7 +196,8 @@ function writeNote(button) {
   draft.addEventListener("submit", async (event) => {
     event.preventDefault();
     if (!await sendQuietly(draft)) return;
-    cell.textContent = `${text.value} (not sent yet)`; // what else is written in this file stays as it is
+    cell.textContent = `${text.value} (not sent yet)`; // until the page has heard of it
+    note.dataset.note = "";
     button.focus();
     refresh();
   });
@@ -222,6 +224,56 @@ async function load(file) {
     delete file.dataset.loaded;
     setLost(true);
   }
+}
+
+// What is said to lines, and answered, comes to the files that are open: row by row, so that what somebody writes there
+// stays, and with the line that he reads where it is.
+async function hearWhatWasSaid(page) {
+  const said = page.getElementById("change")?.dataset.said;
+  if (!change || said === undefined || said === change.dataset.said) return;
+  for (const file of change.querySelectorAll(".file[data-loaded]")) {
+    const answer = await fetch(file.dataset.loaded);
+    if (!answer.ok) throw new Error(answer.statusText);
+    const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("file-body");
+    const read = lineThatIsRead();
+    const top = read?.getBoundingClientRect().top;
+    takeNotes(file.querySelector(".body"), fresh);
+    if (read?.isConnected) scrollBy(0, read.getBoundingClientRect().top - top);
+  }
+  change.dataset.said = said;
+}
+
+function lineThatIsRead() {
+  const reached = document.activeElement.closest("#change tr");
+  const seen = reached?.getBoundingClientRect();
+  if (seen && seen.bottom > 0 && seen.top < innerHeight) return reached;
+  const { left, width } = change.getBoundingClientRect();
+  for (let top = 60; top < innerHeight; top += 20) {
+    const row = document.elementFromPoint(left + width / 2, top)?.closest("#change tr:not(.note)");
+    if (row) return row;
+  }
+  return null;
+}
+
+function takeNotes(body, fresh) {
+  const lines = new Map([...body.querySelectorAll("button.comment")].map((each) => [lineOf(each), each.closest("tr")]));
+  for (const note of body.querySelectorAll("tr[data-note]")) note.remove();
+  for (const button of fresh.querySelectorAll("button.comment")) {
+    let last = lines.get(lineOf(button));
+    for (let row = button.closest("tr").nextElementSibling; last && row?.matches("[data-note]"); ) {
+      const next = row.nextElementSibling;
+      last.after(document.adoptNode(row));
+      last = row;
+      row = next;
+    }
+  }
+  const [before, now] = [body, fresh].map((each) => each.querySelector(".apart"));
+  before?.remove();
+  if (now) (body.querySelector("#file-body") ?? body).prepend(document.adoptNode(now));
+}
+
+function lineOf(button) {
+  return `${button.dataset.side} ${button.dataset.line}`;
 }
 
 function tellOfNewer(fresh) {
@@ -307,10 +359,6 @@ document.addEventListener("submit", async (event) => {
   event.preventDefault();
   if (!await sendQuietly(event.target)) return;
   refresh();
-  for (const file of change.querySelectorAll(".file[open]")) {
-    delete file.dataset.loaded;
-    load(file);
-  }
 });
 
 follow();
