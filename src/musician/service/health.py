@@ -1,4 +1,4 @@
-"""Checks the database's integrity and whether its clock is plausible, for ``doctor``."""
+"""Whether the clock that wrote the database is plausible, for ``doctor``."""
 
 from musician.store.port import Store
 from musician.store.queries.health import Health

@@ -1,4 +1,4 @@
-"""Whether the database is sound."""
+"""Whether the database's times are plausible."""
 
 from musician.store.query import Query
 

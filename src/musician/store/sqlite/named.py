@@ -49,7 +49,22 @@ _SETTLED = f"(t.state = '{State.EXITED}' AND coalesce((SELECT who {_LAST}), '') 
 _IS_SKIPPED = f"(coalesce((SELECT message_type {_LAST}), '') = '{MessageType.SKIPPED}')"
 _REASON = f"coalesce((SELECT message FROM orchestration_messages WHERE id = (SELECT message_id {_LAST})), '')"  # noqa: S608 - constants
 
+_SUBMISSION = """SELECT s.id, s.message_id, s.message_type, s.claim_epoch, s.at, m.message, f.fields,
+       v.to_state AS verdict, w.message AS verdict_text, v.message_id AS verdict_id,
+       c.commit_id, c.tree_id, c.entry_id, c.changed_files
+FROM history s
+LEFT JOIN orchestration_messages m ON m.id = s.message_id
+LEFT JOIN message_fields f ON f.message_id = s.message_id
+LEFT JOIN covered c ON c.message_id = s.message_id
+LEFT JOIN history v ON v.task_id = s.task_id AND v.submission_id = s.message_id AND v.id > s.id
+                       AND v.message_id > s.message_id
+LEFT JOIN orchestration_messages w ON w.id = v.message_id"""
+"""A submission with its verdict: NULL while it waits, for the verdict's message too. One that is older than the
+submission was not about it (D28).
+"""
+
 _CONSTANTS = {
+    "SUBMISSION": _SUBMISSION,
     "AGE": f"{_AGE}, {_SETTLED} AND NOT {_IS_SKIPPED} AS is_withdrawn,"
     f" CASE WHEN {_SETTLED} AND {_IS_SKIPPED} THEN {_REASON} END AS skipped",
     "SETTLED": _SETTLED,

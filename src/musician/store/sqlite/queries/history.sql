@@ -28,31 +28,12 @@ SELECT * FROM history WHERE task_id = :task_id AND submission_id = :submission_i
 
 -- name: latest_submission
 -- The last time the task went to its conductor with a submission; without a message while that is still to come.
-SELECT s.id, s.message_id, s.message_type, s.claim_epoch, s.at, m.message, f.fields,
-       v.to_state AS verdict, w.message AS verdict_text, v.message_id AS verdict_id,
-       c.commit_id, c.tree_id, c.entry_id, c.changed_files
-FROM history s
-LEFT JOIN orchestration_messages m ON m.id = s.message_id
-LEFT JOIN message_fields f ON f.message_id = s.message_id
-LEFT JOIN covered c ON c.message_id = s.message_id
-LEFT JOIN history v ON v.task_id = s.task_id AND v.submission_id = s.message_id AND v.id > s.id
-                       AND v.message_id > s.message_id
-LEFT JOIN orchestration_messages w ON w.id = v.message_id
+/*SUBMISSION*/
 WHERE s.id = (SELECT max(id) FROM history WHERE task_id = :task_id AND to_state = 'needs_review');
 
 -- name: judged_submissions
--- Submissions of a task with their verdicts, oldest first; verdict columns are NULL while it waits, for the verdict's
--- message too: one that is older than the submission was not about it (D28).
-SELECT s.id, s.message_id, s.message_type, s.claim_epoch, s.at, m.message, f.fields,
-       v.to_state AS verdict, w.message AS verdict_text, v.message_id AS verdict_id,
-       c.commit_id, c.tree_id, c.entry_id, c.changed_files
-FROM history s
-LEFT JOIN orchestration_messages m ON m.id = s.message_id
-LEFT JOIN message_fields f ON f.message_id = s.message_id
-LEFT JOIN covered c ON c.message_id = s.message_id
-LEFT JOIN history v ON v.task_id = s.task_id AND v.submission_id = s.message_id AND v.id > s.id
-                       AND v.message_id > s.message_id
-LEFT JOIN orchestration_messages w ON w.id = v.message_id
+-- Submissions of a task with their verdicts, oldest first.
+/*SUBMISSION*/
 WHERE s.task_id = :task_id AND s.to_state = 'needs_review' AND s.message_id IS NOT NULL
 ORDER BY s.id;
 
