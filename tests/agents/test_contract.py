@@ -192,8 +192,7 @@ HAS_A_PRICE = ("claude", "opencode")
         "shell",
         "scripted",
         "acp",
-        "claude",
-        *(pytest.param(name, marks=pytest.mark.deep) for name in REAL),
+        *(pytest.param(name, marks=pytest.mark.deep) for name in ("claude", *REAL)),
     ]
 )
 def theatre(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Theatre]:

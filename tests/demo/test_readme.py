@@ -126,6 +126,7 @@ THEIRS = {
 """What a newcomer's repository may hold; "nothing" is one without a commit."""
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("theirs", THEIRS.values(), ids=THEIRS)
 def test_the_example_plays_in_the_repository_of_whoever_follows_the_readme(
     theirs: dict[str, str], tmp_path: Path

@@ -517,6 +517,7 @@ def test_every_page_fits_a_phone_and_a_thumb_reviews_on_it(
     assert call("status", "1", "--json").json["state"] == "review_failed"
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_page_can_be_used_without_seeing_it(
     submitted: Path, command: tuple[str, ...], browser: BrowserContext, scheme: str

@@ -5,7 +5,7 @@ what other databases would call is written out. ``IS NOT DISTINCT FROM`` is know
 """
 
 import re
-from collections.abc import Iterator
+from functools import cache
 from typing import assert_never
 
 from musician.store.guards import guards
@@ -39,11 +39,15 @@ _SPELLINGS = {
 }
 
 
-def guard_statements() -> Iterator[str]:
+@cache
+def guard_statements() -> tuple[str, ...]:
     """Every guard, as one CREATE TRIGGER statement each."""
-    for guard in guards():
-        body = "\n".join(f"    {_spelt(statement)};" for statement in _body(guard))
-        yield f"CREATE TRIGGER {guard.name} {guard.on}\nWHEN {_spelt(guard.when)}\nBEGIN\n{body}\nEND"
+    return tuple(map(_statement, guards()))
+
+
+def _statement(guard: Guard) -> str:
+    body = "\n".join(f"    {_spelt(statement)};" for statement in _body(guard))
+    return f"CREATE TRIGGER {guard.name} {guard.on}\nWHEN {_spelt(guard.when)}\nBEGIN\n{body}\nEND"
 
 
 def _body(guard: Guard) -> tuple[str, ...]:
