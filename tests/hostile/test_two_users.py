@@ -148,6 +148,7 @@ echo two > two.txt
 """
 
 
+@pytest.mark.deep
 def test_what_no_retry_heals_is_asked_at_the_first(desk: Desk) -> None:
     """AUDIT-S8: before any session where it is so at the start, after one where it comes to be so."""
     desk.begin("false")

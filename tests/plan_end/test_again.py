@@ -45,6 +45,7 @@ def test_a_plans_branch_that_was_moved_is_not_brought_back_without_a_word(house:
     assert "was moved" not in call("run", path, expect=1).err
 
 
+@pytest.mark.deep
 def test_a_run_says_that_the_sandbox_it_would_like_is_not_to_be_had(
     house: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -62,6 +63,7 @@ def test_a_run_says_that_the_sandbox_it_would_like_is_not_to_be_had(
     assert done.stderr.count("there is no sandbox: bubblewrap is not installed") == 1
 
 
+@pytest.mark.deep
 def test_who_wants_to_look_first_keeps_trees_and_branches(house: Path, call: Call) -> None:
     """D32.1: by a flag or a setting; `clean` removes them later."""
     path = write_plan(house, "first")
@@ -78,6 +80,7 @@ def test_who_wants_to_look_first_keeps_trees_and_branches(house: Path, call: Cal
     assert ours(house) == ([], [])
 
 
+@pytest.mark.deep
 def test_the_work_of_a_cleaned_plan_can_be_looked_at(house: Path, call: Call) -> None:
     """D32.3: its branches are gone, and what was submitted is in the user's."""
     call("run", write_plan(house, "first"), expect=0)

@@ -57,6 +57,7 @@ def test_the_work_of_an_archived_plan_is_looked_at_and_its_log_read(house: Path,
     assert "nothing was submitted" in call("review", "show", "task-02").out
 
 
+@pytest.mark.deep
 def test_the_sources_statements_mean_the_open_plan(house: Path, call: Call) -> None:
     """D32.2."""
     call("run", write_plan(house, "first"), expect=0)
@@ -180,6 +181,7 @@ def test_a_broken_archive_can_be_dropped_and_blames_no_other(
     assert call("plan", "list", "--json").json["plans"] == []
 
 
+@pytest.mark.deep
 def test_a_plan_does_not_go_on_from_what_a_dropped_one_of_its_name_left(house: Path, call: Call) -> None:
     """D32.4: it is refused with the command that cleans; what nothing else holds stays, and is told."""
     path = write_plan(house, "first", second="exit 1")
@@ -221,6 +223,7 @@ def test_the_name_of_a_plan_is_not_the_programs_nor_anothers_but_for_case(house:
     )
 
 
+@pytest.mark.deep
 def test_a_plan_with_the_name_of_a_dropped_one_begins_where_the_user_is(house: Path, call: Call) -> None:
     """D32.2: not at what the old one had merged."""
     call("run", write_plan(house, "first"), expect=0)

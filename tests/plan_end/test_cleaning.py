@@ -176,7 +176,7 @@ HOLDS: dict[str, tuple[Callable[[Path], None], str]] = {
 }
 
 
-QUICK = frozenset({"edited", "ignored", "committed", "detached", "a submodule"})
+QUICK = frozenset({"edited", "committed"})
 
 
 @pytest.mark.parametrize(
@@ -236,6 +236,7 @@ def in_process(argv: list[str], *, cwd: Path) -> Iterator[None]:
         yield
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("use", [standing, reading], ids=["a shell", "an open file"])
 def test_a_tree_that_is_used_stays(
     finished: Path, call: Call, use: Callable[[Path], AbstractContextManager[None]]
@@ -249,6 +250,7 @@ def test_a_tree_that_is_used_stays(
     assert ours(finished.parents[3]) == ([], [])
 
 
+@pytest.mark.deep
 def test_who_cleans_from_inside_a_tree_is_not_left_without_ground(finished: Path) -> None:
     """D32.1: the shell above us is a person's, too."""
     line = f'"{sys.executable}" -m musician clean; pwd -P > "$1"; test -d .'
@@ -261,6 +263,7 @@ def test_who_cleans_from_inside_a_tree_is_not_left_without_ground(finished: Path
     assert finished.is_dir()
 
 
+@pytest.mark.deep
 def test_caches_and_what_a_set_up_left_hold_nothing(house: Path, call: Call) -> None:
     """D32.1: and a file that somebody puts beside that does."""
     setup = "mkdir -p notes; echo lib > notes/lib; mkdir -p .cache __pycache__; echo x > __pycache__/a.pyc;"
@@ -283,6 +286,7 @@ def test_caches_and_what_a_set_up_left_hold_nothing(house: Path, call: Call) -> 
     assert ours(house)[0] == ["second/task-02"]
 
 
+@pytest.mark.deep
 def test_a_copy_that_was_changed_is_nobodys_but_the_trees(house: Path, call: Call) -> None:
     """D32.1."""
     (house / ".env").write_text("key=1\n")
@@ -293,6 +297,7 @@ def test_a_copy_that_was_changed_is_nobodys_but_the_trees(house: Path, call: Cal
     assert (house / ".env").read_text() == "key=1\n"
 
 
+@pytest.mark.deep
 def test_what_belongs_to_an_open_plan_stays(house: Path, call: Call) -> None:
     """D32.1."""
     call("run", write_plan(house, "first", second="exit 1"), expect=1)
@@ -339,6 +344,7 @@ def test_a_tree_goes_with_its_task_and_the_work_can_be_looked_at(house: Path, ca
     assert (house / ".musician" / "checkouts" / "task-01" / "first.txt").is_file()
 
 
+@pytest.mark.deep
 def test_what_git_ignores_in_a_tree_of_trial_merges_is_looked_at(house: Path, call: Call) -> None:
     """D32.7: what the tests left there goes; what somebody put there stays, and is told."""
     test = 'test: mkdir -p notes && echo "$RANDOM" > notes/report && test -e README.md'
