@@ -40,8 +40,11 @@ def test_a_plans_branch_that_was_moved_is_not_brought_back_without_a_word(house:
     mine = git(house, "commit-tree", "-p", "trunk", "-m", "mine", "trunk^{tree}").strip()
     git(house, "update-ref", "refs/heads/musician/first/_integration", mine)
     said = call("run", path, expect=1).err
-    assert "branch musician/first/_integration was moved by somebody else; it is back at" in said
-    assert git(house, "rev-parse", said.split("is kept at ")[1].split()[0]).strip() == mine
+    assert (
+        "branch musician/first/_integration was moved by somebody else; it stays where the program left it"
+        in said
+    )
+    assert git(house, "rev-parse", said.split("`git merge ")[1].split("`")[0]).strip() == mine
     assert "was moved" not in call("run", path, expect=1).err
 
 
