@@ -1,6 +1,8 @@
 """The way out of a sandbox opens to what is named, and to nothing that looks like it."""
 
+import base64
 import socket
+import subprocess
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +11,8 @@ import pytest
 
 from musician.processes import sandbox
 from musician.processes.gateway import Gateway
-from musician.processes.tunnels import SOCKET, serve
+from musician.processes.tunnels import SOCKET, head_of, join, serve
+from musician.processes.upstream import NAMES, Upstream
 from musician.testing.waiting import HANG_S
 
 LONG = Path(
@@ -124,3 +127,130 @@ def test_a_head_has_an_end_and_so_has_the_gateway(tmp_path: Path, port: int) -> 
         gateway.open_to(["evil.example"])
     with lasting:
         assert lasting.recv(1024) == b""
+
+
+class Proxy:
+    """A company's proxy: it wants a login, and leads wherever it is asked to the server on ``port``."""
+
+    LOGIN = "Basic " + base64.b64encode(b"me@work:pa:ss wrd").decode()
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+        self.heads: list[str] = []
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.at = f"127.0.0.1:{self._listener.getsockname()[1]}"
+        threading.Thread(target=serve, args=(self._listener, self._handle), daemon=True).start()
+
+    def _handle(self, asking: socket.socket) -> None:
+        head, rest = head_of(asking)
+        self.heads.append(head.decode())
+        if self.LOGIN not in self.heads[-1]:
+            asking.sendall(b"HTTP/1.1 407 Who are you\r\n\r\n")
+            return
+        with socket.create_connection(("127.0.0.1", self.port)) as far:
+            asking.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+            far.sendall(rest)
+            join(asking, far)
+
+    def close(self) -> None:
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+
+
+@pytest.fixture
+def proxy(port: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxy]:
+    for name in NAMES:
+        monkeypatch.delenv(name, raising=False)
+    found = Proxy(port)
+    yield found
+    found.close()
+
+
+WORD = "pa%3Ass%20wrd"
+
+
+def through(folder: Path, host: str) -> bytes:
+    log = folder / "log"
+    upstream = Upstream.of_environment()
+    with Gateway([host, "localhost:1"], folder=folder, log=log, upstream=upstream):
+        return asked(folder, f"CONNECT {host}:443 HTTP/1.1\r\n\r\nPING".encode())
+
+
+@pytest.mark.parametrize("name", ["HTTPS_PROXY", "https_proxy", "ALL_PROXY"])
+def test_a_proxy_of_the_users_is_gone_through_with_its_login(
+    tmp_path: Path, proxy: Proxy, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """D36.7."""
+    monkeypatch.setenv(name, f"http://me%40work:{WORD}@{proxy.at}")
+    assert through(tmp_path, "pypi.org").endswith(b"\r\n\r\nPING")
+    (head,) = proxy.heads
+    assert head.startswith("CONNECT pypi.org:443 HTTP/1.1\r\nHost: pypi.org:443\r\n")
+    assert "wrd" not in repr(Upstream.of_environment())
+
+
+def test_a_proxy_is_asked_for_what_is_on_the_list_alone_and_not_for_what_is_spared(
+    tmp_path: Path, port: int, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """D36.7: nor for this machine."""
+    monkeypatch.setenv("HTTPS_PROXY", f"me%40work:{WORD}@{proxy.at}")
+    monkeypatch.setenv("NO_PROXY", ".invalid, other.example")
+    upstream = Upstream.of_environment()
+    assert upstream is not None
+    assert [upstream.is_for(host) for host in ("pypi.org", "a.invalid", "other.example", "localhost")] == [
+        *(True, False, False, False)
+    ]
+    assert int(through(tmp_path, "registry.invalid").split()[1]) == 502, "directly, where there is none"
+    local = [f"localhost:{port}"]
+    (tmp_path / "again").mkdir()
+    with Gateway(local, folder=tmp_path / "again", log=tmp_path / "log", upstream=upstream) as gateway:
+        assert b"PING" in asked(gateway.folder, f"CONNECT {local[0]} HTTP/1.1\r\n\r\nPING".encode())
+        assert b" 403 " in asked(gateway.folder, b"CONNECT evil.example:443 HTTP/1.1\r\n\r\n")
+    assert proxy.heads == []
+
+
+@pytest.mark.parametrize(
+    ("url", "why"),
+    [
+        ("http://me:wrong-wrd@{at}", "the proxy {at} answers 407"),
+        ("socks5://me:wrong-wrd@{at}", "HTTPS_PROXY names socks5://, and only http:// is spoken here"),
+        ("http://me:wrong-wrd@", "HTTPS_PROXY names no host"),
+        ("http://me:wrong-wrd@host:port", "the proxy that HTTPS_PROXY names cannot be read"),
+        ("http://me:wrong-wrd@[::1", "the proxy that HTTPS_PROXY names cannot be read"),
+        ("http://me:wrong-wrd@127.0.0.1:1", "refused"),
+    ],
+)
+def test_a_proxy_that_cannot_be_used_is_told_without_its_login_and_not_gone_around(
+    tmp_path: Path, proxy: Proxy, monkeypatch: pytest.MonkeyPatch, url: str, why: str
+) -> None:
+    """D36.7."""
+    monkeypatch.setenv("HTTPS_PROXY", url.format(at=proxy.at))
+    got = through(tmp_path, "pypi.org")
+    assert int(got.split()[1]) == 502
+    told = (tmp_path / "log").read_text()
+    assert why.format(at=proxy.at) in told
+    assert "wrd" not in told + got.decode()
+
+
+@pytest.mark.needs("bwrap")
+def test_what_runs_inside_finds_the_login_of_the_users_proxy_nowhere(
+    tmp_path: Path, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """D36.7: neither in its environment nor in that of any process it sees; it gets out all the same."""
+    for name in NAMES:
+        monkeypatch.setenv(name, f"http://me%40work:{WORD}@{proxy.at}")
+    monkeypatch.setenv("NO_PROXY", "")
+    monkeypatch.setenv("no_proxy", "")
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    look = "cat /proc/*/environ | tr '\\0' '\\n' | grep -i proxy; exec 3<>/dev/tcp/127.0.0.1/61080"
+    ask = r"printf 'CONNECT pypi.org:443 HTTP/1.1\r\n\r\nPING' >&3; head -c 43 <&3"
+    upstream = Upstream.of_environment()
+    with (
+        Gateway(["pypi.org"], folder=tmp_path, log=tmp_path / "log", upstream=upstream) as gateway,
+        sandbox.confining(sandbox.Sandbox(views={}, temporary=inside, is_online=False, gateway=gateway)),
+    ):
+        words = sandbox.confined(["bash", "-c", f"{look}; {ask}"], cwd="/", env={})
+        said = subprocess.run(words, capture_output=True, text=True, check=False, timeout=HANG_S)
+    assert "PING" in said.stdout, said
+    assert "HTTPS_PROXY=http://127.0.0.1:61080" in said.stdout
+    assert "work" not in said.stdout

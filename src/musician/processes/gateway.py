@@ -2,7 +2,8 @@
 
 A program in the sandbox has no network. What it asks of the proxy that stands there (``tunnels``) comes here, over a
 socket in the file system. ``CONNECT NAME:PORT`` alone is understood, and only where exactly that is on the list; the
-name is looked up here, so an address never takes its place. Every refusal says why, to the program and once in the
+name is looked up here, or by the proxy behind which the machine stands (``upstream``), so an address never takes its
+place. Every refusal says why, to the program and once in the
 log. What goes through a tunnel is not read.
 """
 
@@ -18,6 +19,7 @@ from typing import Self
 from musician.own_python import own_python
 from musician.processes import tunnels
 from musician.processes.tunnels import MOST_CONNECTIONS, PROXY_PORT, SOCKET, head_of, join, serve
+from musician.processes.upstream import NAMES, Upstream
 
 REGISTRIES = """
 pypi.org files.pythonhosted.org registry.npmjs.org registry.yarnpkg.com crates.io index.crates.io static.crates.io
@@ -41,8 +43,10 @@ Address = tuple[str, int]
 class Gateway:
     """Open from entering to leaving; ``folder`` is to be seen as that of :data:`SOCKET` in the sandbox."""
 
-    def __init__(self, hosts: Iterable[str], *, folder: Path, log: Path) -> None:
-        self.folder, self._log = folder, log
+    def __init__(
+        self, hosts: Iterable[str], *, folder: Path, log: Path, upstream: Upstream | None = None
+    ) -> None:
+        self.folder, self._log, self._upstream = folder, log, upstream
         self._open: set[Address] = set()
         self.open_to(hosts)
         self._listener = socket.socket(socket.AF_UNIX)
@@ -73,10 +77,16 @@ class Gateway:
     def mounted(self) -> list[str]:
         """Return bubblewrap's words for the socket, and for the variables that lead programs to it."""
         proxy, local = f"http://{_LOOPBACK}:{PROXY_PORT}", f"{_LOOPBACK},{_LOCALHOST},::1"
-        named = {"HTTP_PROXY": proxy, "HTTPS_PROXY": proxy, "NO_PROXY": local}
+        named = {"HTTP_PROXY": proxy, "HTTPS_PROXY": proxy, "ALL_PROXY": proxy, "NO_PROXY": local}
         named |= {name.lower(): value for name, value in named.items()} | {"NODE_USE_ENV_PROXY": "1"}
         variables = (word for pair in named.items() for word in ("--setenv", *pair))
         return ["--ro-bind", str(self.folder), os.path.dirname(SOCKET), *variables]
+
+    @staticmethod
+    def kept_from_inside(argv: Iterable[str]) -> list[str]:
+        """Return ``argv`` without the user's own proxy in its environment, which may hold a login: the sandbox's first
+        process could be asked for its."""
+        return ["/usr/bin/env", *(word for name in NAMES for word in ("-u", name)), *argv]
 
     def beside(self, argv: Iterable[str]) -> list[str]:
         """Return ``argv`` with the inner side beside it."""
@@ -97,7 +107,7 @@ class Gateway:
             )
             return
         try:
-            far = socket.create_connection(wanted, timeout=_CONNECT_LIMIT_S)
+            far, first = self._connect(*wanted)
         except OSError as error:
             self._refuse(asking, 502, first_line, f"it cannot be reached: {error}")
             return
@@ -105,11 +115,16 @@ class Gateway:
             far.settimeout(None)
             self._live |= {asking, far}
             try:
-                asking.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+                asking.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n" + first)
                 far.sendall(rest)
                 join(asking, far)
             finally:
                 self._live -= {asking, far}
+
+    def _connect(self, host: str, port: int) -> tuple[socket.socket, bytes]:
+        if self._upstream is not None and self._upstream.is_for(host):
+            return self._upstream.connect(host, port, within_s=_CONNECT_LIMIT_S)
+        return socket.create_connection((host, port), timeout=_CONNECT_LIMIT_S), b""
 
     def _refuse(self, asking: socket.socket, status: int, line: str, why: str) -> None:
         told = f"{ascii(line)[1:-1][:_MOST_TOLD_CHARS]}: {why}"

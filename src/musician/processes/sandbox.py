@@ -141,7 +141,7 @@ def confined(
     if sandbox.gateway is not None:
         sandbox.gateway.open_to(keeps.hosts)
         way_out, argv = sandbox.gateway.mounted(), sandbox.gateway.beside(argv)
-    return [
+    words = [
         *(_bwrap() or "bwrap", *_SPACES, *([] if sandbox.is_online else ["--unshare-net"])),
         *("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"),
         *_mounts(views, sandbox.temporary),
@@ -149,6 +149,7 @@ def confined(
         *(word for name in _LEADING.split() for word in ("--unsetenv", name)),
         *("--setenv", "TMPDIR", _TEMPORARY[0], "--chdir", os.path.realpath(cwd), "--", *argv),
     ]
+    return words if sandbox.gateway is None else sandbox.gateway.kept_from_inside(words)
 
 
 def _views(sandbox: Sandbox, argv: Sequence[str], cwd: str, env: Mapping[str, str]) -> dict[Path, View]:

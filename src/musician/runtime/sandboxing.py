@@ -15,6 +15,7 @@ from musician.plans.model import Network, Sandboxing, TaskSpec
 from musician.processes.gateway import REGISTRIES, Gateway
 from musician.processes.sandbox import Sandbox, View, confining, why_no_sandbox
 from musician.processes.scratch import ScratchFolder
+from musician.processes.upstream import Upstream
 from musician.protocol.errors import SandboxUnavailable
 from musician.trees.git import git_dir_of
 from musician.trees.root import Root
@@ -54,7 +55,11 @@ def _gateway(root: Root, task: TaskSpec) -> Iterator[Gateway]:
     log = root.logs_dir / task.task_id / "network.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     hosts = (*REGISTRIES.split(), *task.reach)
-    with ScratchFolder("out") as folder, Gateway(hosts, folder=Path(folder), log=log) as gateway:
+    upstream = Upstream.of_environment()
+    with (
+        ScratchFolder("out") as folder,
+        Gateway(hosts, folder=Path(folder), log=log, upstream=upstream) as gateway,
+    ):
         yield gateway
 
 
