@@ -1,6 +1,9 @@
 """What a person says to lines of a task's work, from the terminal: gathered, sent as points, answered, still beside."""
 
+import os
 from pathlib import Path
+
+import pytest
 
 from musician.protocol.messages.corrections import corrections_in
 from tests.cli.test_cli_look_at_work import submit, tree_of
@@ -54,3 +57,37 @@ def test_what_cannot_be_said_is_refused_with_what_to_do(claimed: Path, call: Cal
     call("review", "comments", "1", "--drop", "1")
     assert "lists the drafts" in call("review", "comments", "1", "--drop", "1", expect=2).err
     call("review", "approve", "1")
+
+
+@pytest.mark.parametrize("named", ["as it is shown", "by its bytes"])
+def test_a_line_of_a_file_whose_name_is_no_text_is_commented_and_answered(
+    claimed: Path, call: Call, named: str
+) -> None:
+    """LINE-COMMENTS: one whose name only looks like it is another file."""
+    raw, shown = os.fsencode(tree_of(claimed)) + b"/caf\xe9.txt", r"caf\xe9.txt"
+    Path(os.fsdecode(raw)).write_text("one\ntwo\n")
+    submit(claimed, call)
+    place = f"{shown}:2" if named == "as it is shown" else os.fsdecode(b"caf\xe9.txt:2")
+    assert call("review", "comment", "1", place, "why two?").out.startswith(f"draft 1 on {shown}:2")
+    assert "musician" in call("review", "comment", "1", r"caf\xe8.txt:2", "x", expect=2).err
+    call("review", "reject", "1")
+    call("inbox", "1", "--ack")
+    Path(os.fsdecode(raw)).write_text("zero\none\ntwo\n")
+    call("checkpoint", "1", "--summary", "1. There are two.")
+    seen = call("review", "comments", "1").out
+    assert f"{shown}:2: why two?" in seen
+    assert f"| two (now {shown}:3)\n   answered: There are two." in seen
+
+
+def test_what_was_said_is_found_in_an_archived_plan(claimed: Path, call: Call) -> None:
+    """LINE-COMMENTS."""
+    submit(claimed, call)
+    call("review", "comment", "1", "greeter.py:1", "say who")
+    call("review", "reject", "1")
+    call("exit", "1")
+    call("plan", "archive", "greeter", "--abandon", "no time")
+    assert "greeter.py:1: say who" in call("review", "comments", "1", "--plan", "greeter").out
+    assert (
+        "leave --drop out"
+        in call("review", "comments", "1", "--plan", "greeter", "--drop", "1", expect=2).err
+    )

@@ -24,6 +24,7 @@ from musician.store.rows.sessions import CostRow
 from musician.trees.branches import branch_of, integration_branch
 from musician.web.desk import Desk, clock
 from musician.web.pages import MOST_NEEDS
+from tests.cli.test_cli_look_at_work import submit
 from tests.surroundings import Call, git
 from tests.web.conftest import Open, enter, post
 
@@ -487,3 +488,21 @@ def test_what_tasks_have_cost_is_a_word() -> None:
     ]
     said = [say_cost(each) for each in ([], rows[:1], rows[1:2], rows[2:], rows)]
     assert said == ["", "$0.50", "2k tokens", "$1.25+", "$1.75+"]
+
+
+def test_a_line_of_a_file_whose_name_is_no_text_is_commented(
+    claimed: Path, open_desk: Open, call: Call
+) -> None:
+    """LINE-COMMENTS"""
+    tree = claimed / ".musician" / "trees" / "greeter" / "task-01"
+    Path(os.fsdecode(os.fsencode(tree) + b"/caf\xe9.txt")).write_text("one\n")
+    submit(claimed, call)
+    desk = open_desk()
+    enter(desk)
+    page = desk.get("/tasks/task-01/review").text
+    shown = html.unescape(re.findall(r'data-path="(caf[^"]*)"', page)[0])
+    commit = re.findall(r'data-new="(\w+)"', page)[0]
+    said = {"path": shown, "line": "1", "side": "new", "commit": commit, "text": "who?"}
+    assert post(desk, "/tasks/task-01/comment", **said)[0] == 303
+    address = html.unescape(re.findall(r'data-path="caf.*?data-src="([^"]*)"', page)[0])
+    assert re.search(r'data-note="1"><td colspan="3">\s*<span class="said">who\?', desk.get(address).text)

@@ -4,7 +4,7 @@ import click
 
 from musician import service
 from musician.cli.context import App
-from musician.cli.options import command, task_argument, text_argument
+from musician.cli.options import command, plan_option, task_argument, text_argument
 from musician.cli.render import fields, show
 from musician.protocol.errors import NoRepository
 from musician.reporting.comments import Places, Point, places_of, rounds_of, say_draft, say_round
@@ -40,17 +40,20 @@ def comment(app: App, task_id: str, place: str, text: str, removed: bool) -> Non
 
 @command("comments")
 @task_argument
+@plan_option
 @click.option("--drop", "drops", type=int, multiple=True, metavar="ID", help="Forget a draft.")
 @click.option("--all", "is_all", is_flag=True, help="Show every round, not only the last.")
 @click.pass_obj
 def comments(app: App, task_id: str, drops: tuple[int, ...], is_all: bool) -> None:
     """List the drafts on TASK's work, and what it was sent back with last: each point with the musician's answer."""
+    if drops and app.is_archived:
+        raise click.UsageError("an archived plan is only looked at; leave --drop out")
     for each in drops:
         service.drop_comment(app.store, task_id, each)
-    view = service.task_view(app.store, task_id)
-    written = service.comments_of(app.store, task_id)
+    view = service.task_view(app.shown, task_id)
+    written = service.comments_of(app.shown, task_id)
     drafts = [each for each in written if each.message_id is None]
-    rounds = rounds_of(app.store, view)
+    rounds = rounds_of(app.shown, view)
     places = _places(app, view, written)
     document = {
         "task_id": task_id,

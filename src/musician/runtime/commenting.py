@@ -1,5 +1,6 @@
 """Says something to a line of a task's work, wherever a person points at it: on a page, in a terminal, by a tool."""
 
+import os
 import posixpath
 
 from musician import service
@@ -7,7 +8,7 @@ from musician.protocol.errors import BadField, CommitGone, NoWork
 from musician.protocol.messages.remarks import Remark, Side
 from musician.reporting.under_review import change_of
 from musician.store.port import Store
-from musician.trees.git import Git
+from musician.trees.git import Git, shown
 from musician.trees.moved_lines import line_at
 from musician.trees.root import Root
 
@@ -33,7 +34,9 @@ def comment(
     if change is None:
         remedy = f"`musician status {task_id}` says whether it has begun"
         raise NoWork(task_id=task_id, what="branch", remedy=remedy)
-    place = posixpath.normpath(path)
+    place = shown(
+        os.fsencode(posixpath.normpath(path))
+    )  # a shell hands in the bytes of a name, a page what it shows
     if commit is not None:
         known = Git(root.path).commit_id(commit)
         if known is None:

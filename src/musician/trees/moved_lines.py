@@ -1,11 +1,12 @@
 """Follows a line of a file from one commit to another, so that what was said of it stays beside it."""
 
+import os
 import re
 from pathlib import Path
 
 from musician.protocol.values import dataclass
 from musician.trees.diffs import FileDiff, files_between, patch_of, text_of_blob
-from musician.trees.git import Git
+from musician.trees.git import Git, shown
 
 _HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@", re.MULTILINE)
 
@@ -66,8 +67,16 @@ class MovedLines:
 
 
 def line_at(folder: Path, commit: str, path: str, line: int) -> str | None:
-    """Return a line of a file as a commit has it; None if it has none such, or the file is too large to be read."""
-    lines = (text_of_blob(folder, f"{commit}:{path}") or "").split("\n")
+    """Return a line of a file as a commit has it; None if it has none such, or the file is too large to be read.
+
+    ``path`` is as :func:`shown` shows it: a name that is no UTF-8 is found by it, too.
+    """
+    text = text_of_blob(folder, f"{commit}:{path}")
+    if text is None and "\\x" in path:
+        names = Git(folder).run("ls-tree", "-r", "-z", "--full-tree", "--name-only", commit, accept=(0, 128))
+        raw = next((each for each in names.stdout.split(b"\0") if shown(each) == path), None)
+        text = None if raw is None else text_of_blob(folder, f"{commit}:{os.fsdecode(raw)}")
+    lines = (text or "").split("\n")
     if lines[-1] == "":
         lines.pop()  # what follows the last line end is no line
     return lines[line - 1] if 0 < line <= len(lines) else None
