@@ -1,6 +1,7 @@
 """The commands that Claude Code starts through the plugin: hooks, status line and MCP server (CLI-22, DESIGN 8)."""
 
 import os
+from functools import partial
 
 import click
 
@@ -43,9 +44,10 @@ def mcp(context: click.Context, app: App) -> None:
     Claude Code starts it through the plugin. It acts for the session that started it and ends with it.
     """
     from musician.hooks.asking import answer
+    from musician.hooks.kept_reader import KeptReader
     from musician.mcp_server.server import serve
 
     app.folder = (
         os.environ.get("CLAUDE_PROJECT_DIR") or app.folder
     )  # the client may start us in another folder
-    context.exit(serve(os.environ, app, answer_hook=answer))
+    context.exit(serve(os.environ, app, answer_hook=partial(answer, reader=KeptReader())))

@@ -13,6 +13,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from musician.hooks.kept_reader import KeptReader
+
 EVENT = "PostToolBatch"
 _QUIET, _ORDINARY = b"q", b"o"
 
@@ -31,8 +33,8 @@ def says_quiet(document: bytes) -> bool:
     return client_line.ask(client_pid, b"\0".join([*map(os.fsencode, values), document])) == _QUIET
 
 
-def answer(question: bytes) -> bytes:
-    """The server's side. Blocks for as long as the hook itself would."""
+def answer(question: bytes, reader: "KeptReader | None" = None) -> bytes:
+    """The server's side, which may keep a ``reader`` of the database. Blocks for as long as the hook itself would."""
     from musician.hooks import entry
 
     *values, document = question.split(b"\0", len(_VARIABLES) + 1)
@@ -40,4 +42,4 @@ def answer(question: bytes) -> bytes:
         return _ORDINARY
     *named, cwd = map(os.fsdecode, values)
     environ: Mapping[str, str] = {name: value for name, value in zip(_VARIABLES, named, strict=True) if value}
-    return _QUIET if entry.is_quiet(EVENT, document, environ, cwd) else _ORDINARY
+    return _QUIET if entry.is_quiet(EVENT, document, environ, cwd, reader) else _ORDINARY

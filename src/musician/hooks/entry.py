@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from musician.hooks.answers import Answer
     from musician.hooks.event import HookEvent
     from musician.hooks.hook_context import HookContext
+    from musician.hooks.kept_reader import KeptReader
 
 EVENTS = {
     "SessionStart": "session_start",
@@ -95,13 +96,19 @@ def _answer(name: str, document: bytes) -> "Answer | None":
         context.close()
 
 
-def is_quiet(name: str, document: bytes, environ: "Mapping[str, str]", cwd: str) -> bool:
-    """Whether an event of a session that owns something has no answer, and asks for nothing to be done."""
+def is_quiet(
+    name: str, document: bytes, environ: "Mapping[str, str]", cwd: str, reader: "KeptReader | None" = None
+) -> bool:
+    """Whether an event of a session that owns something has no answer, and asks for nothing to be done.
+
+    The database is asked by the ``reader``, if there is one.
+    """
     try:
         found = _found(name, document, environ, cwd)
         if found is None:
             return False
         event, context = found
+        context.reader = reader
         try:
             _look(event, context)
             return bool(context.held) and bool(_module(name).is_quiet(event, context))

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
+    import apsw
+
+    from musician.hooks.kept_reader import KeptReader
+
 PATIENCE_S = 5.0
 """The longest a hook waits for the database, whatever the settings say (B10)."""
 
@@ -79,6 +83,8 @@ class HookContext(Project):
     """
 
     patience_s = PATIENCE_S
+    reader: "KeptReader | None" = None
+    """Of who answers many hooks; a hook itself opens the file, and closes it."""
 
     def __init__(self, tree: "str | None", database: str) -> None:
         super().__init__(os.curdir if tree is None else tree, database)
@@ -177,16 +183,29 @@ class HookContext(Project):
             return self._ask(sql, value)
 
     def _ask(self, sql: str, value: "str | int") -> "list[Any]":
-        import apsw
-
-        connection = apsw.Connection(self.database, flags=apsw.SQLITE_OPEN_READONLY)
+        if self.reader is not None:
+            return self.reader.ask(self.database, sql, value, _opened, _asked)
+        connection = _opened(self.database)
         try:
-            connection.set_busy_timeout(_LOOK_PATIENCE_MS)
-            if connection.pragma("application_id") != _APPLICATION_ID:
-                raise apsw.NotADBError("this database is not Musician's")
-            return connection.execute(sql, (value,)).fetchall()
+            return _asked(connection, sql, value)
         finally:
             connection.close()
+
+
+def _opened(path: str) -> "apsw.Connection":
+    import apsw
+
+    connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
+    connection.set_busy_timeout(_LOOK_PATIENCE_MS)
+    return connection
+
+
+def _asked(connection: "apsw.Connection", sql: str, value: "str | int") -> "list[Any]":
+    if connection.pragma("application_id") != _APPLICATION_ID:
+        import apsw
+
+        raise apsw.NotADBError("this database is not Musician's")
+    return connection.execute(sql, (value,)).fetchall()
 
 
 def find_database(environ: "Mapping[str, str]", cwd: str) -> "HookContext | None":
