@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import partial
@@ -20,6 +21,7 @@ from musician.reporting.overview import Overview
 from musician.runtime.archiving import ArchivedProject
 from musician.runtime.overseeing import branch_of, check_database, look
 from musician.store.listening import Listener
+from musician.top.driver import Driver
 from musician.top.fleet import Fleet
 from musician.top.happened import Decided, Timeline
 from musician.top.home import Home
@@ -29,6 +31,7 @@ from musician.top.page import Folded, Page
 from musician.top.plans import Plans
 from musician.top.proposals import Proposals
 from musician.top.say import Choose, Say
+from musician.top.terminal import has_colours
 from musician.top.viewed import Viewed
 
 BEAT_S = 10.0
@@ -53,11 +56,20 @@ class Top(App[None]):
     ]
 
     def __init__(self, project: Project, *, read_only: bool = False) -> None:
-        super().__init__(ansi_color=bool(os.environ.get("NO_COLOR")) or None)
+        if not has_colours():
+            os.environ["NO_COLOR"] = "1"  # it is there that the library looks
+        super().__init__(driver_class=Driver, ansi_color=bool(os.environ.get("NO_COLOR")) or None)
         self.project, self.read_only = project, read_only
         self.place = one_line(f"{project.root.path.name} ({branch_of(project.root)})", _MOST_PLACE_CHARS)
         self.viewed = Viewed(project.root.musician_dir)
         self._ear: Listener | None = None
+        self.under_way: list[str] = []
+        """The orders that the database has not taken yet, by what they are called."""
+        self.undone: list[str] = []
+        """What was refused when nobody was there any more to be told."""
+        self.is_done = threading.Event()
+        """Set while there are none."""
+        self.is_done.set()
 
     def get_default_screen(self) -> Home:
         return Home()
@@ -161,7 +173,7 @@ class Top(App[None]):
         given = await self.push_screen_wait(Say(title, text))
         while given is not None:
             try:
-                await run_sync(self._give, verb, given, abandon_on_cancel=True)
+                await run_sync(self._give, title, verb, given, abandon_on_cancel=True)
             except MusicianError as error:
                 self.look_now()
                 again = None if text is None else given
@@ -171,9 +183,20 @@ class Top(App[None]):
                 self.look_now()
                 return
 
-    def _give(self, verb: Callable[[str], object], text: str) -> None:
-        check_database(self.project.store)
-        verb(text)
+    def _give(self, title: str, verb: Callable[[str], object], text: str) -> None:
+        self.is_done.clear()
+        self.under_way.append(title)
+        try:
+            check_database(self.project.store)
+            verb(text)
+        except MusicianError as error:
+            if not self.is_running:
+                self.undone.append(f"{title}: {error}")
+            raise
+        finally:
+            self.under_way.remove(title)
+            if not self.under_way:
+                self.is_done.set()
 
     def tell_from_thread(self, text: str) -> None:
         with suppress(RuntimeError):  # before it runs, and when it has ended

@@ -5,10 +5,31 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
+from textual.events import Key
+from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static, TextArea
 
 from musician.top.rows import Row, Rows, inert
+
+
+class Field(TextArea):
+    """Takes Enter in its turn: what was typed before it, in one piece with it, is in the text."""
+
+    def on_key(self, event: Key) -> None:
+        match event.key:
+            case "enter":
+                self.screen.post_message(Send())
+            case "ctrl+j":
+                self.insert("\n")
+            case _:
+                return
+        event.stop()
+        event.prevent_default()
+
+
+class Send(Message):
+    """The text is to be taken as it is."""
 
 
 class Say(ModalScreen[str | None]):
@@ -18,8 +39,7 @@ class Say(ModalScreen[str | None]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "send", "Send", priority=True),
-        Binding("ctrl+j", "line", "New line", priority=True),
+        Binding("enter", "send", "Send"),
         Binding("escape,ctrl+c", "leave", "Leave it", priority=True),
     ]
 
@@ -35,19 +55,18 @@ class Say(ModalScreen[str | None]):
             if self._text is None:
                 yield Static("Enter does it, Esc leaves it", classes="hint", markup=False)
             else:
-                yield TextArea(self._text)
+                yield Field(self._text)
                 yield Static("Enter sends, Ctrl+J begins a line, Esc leaves it", classes="hint", markup=False)
 
     def on_mount(self) -> None:
-        for field in self.query(TextArea):
+        for field in self.query(Field):
             field.move_cursor(field.document.end)
 
     def action_send(self) -> None:
-        self.dismiss("".join(field.text for field in self.query(TextArea)))
+        self.dismiss("".join(field.text for field in self.query(Field)))
 
-    def action_line(self) -> None:
-        for field in self.query(TextArea):
-            field.insert("\n")
+    def on_send(self) -> None:
+        self.action_send()
 
     def action_leave(self) -> None:
         self.dismiss(None)
