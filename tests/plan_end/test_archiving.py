@@ -115,6 +115,7 @@ def test_open_proposals_of_an_archived_plan_are_not_hidden(house: Path, call: Ca
     assert "musician plan list" in call("plan", "restore", "other", expect=3).err
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("how", [("plan", "lock"), ("run",)], ids=["lock", "run"])
 def test_open_proposals_of_a_plan_that_is_archived_by_itself_are_told(
     house: Path, call: Call, how: tuple[str, ...]
@@ -136,6 +137,7 @@ def test_open_proposals_of_a_plan_that_is_archived_by_itself_are_told(
     assert "first is archived with open proposals: 1" in (house / "summary.md").read_text()
 
 
+@pytest.mark.deep
 def test_whose_ids_are_taken_is_not_restored(house: Path, call: Call) -> None:
     """D32.2."""
     call("run", write_plan(house, "first"), expect=0)
@@ -145,6 +147,7 @@ def test_whose_ids_are_taken_is_not_restored(house: Path, call: Call) -> None:
     assert call("plan", "show", "first").out
 
 
+@pytest.mark.deep
 def test_dropping_says_what_is_lost_and_asks(
     house: Path, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -163,6 +166,7 @@ def test_dropping_says_what_is_lost_and_asks(
     assert git(house, "rev-parse", "HEAD") == head
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("harm", ["is lost", "is damaged"])
 def test_a_broken_archive_can_be_dropped_and_blames_no_other(
     house: Path, call: Call, monkeypatch: pytest.MonkeyPatch, harm: str

@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -47,13 +48,21 @@ BACK = {
 }
 
 
+def one_is_quick(moments: Mapping[str, str]) -> list[object]:
+    """As parameters; all but the first are deep."""
+    return [
+        pytest.param(moment, id=name, marks=() if number == 0 else pytest.mark.deep)
+        for number, (name, moment) in enumerate(moments.items())
+    ]
+
+
 def kill_at(house: Path, moment: str, *command: str) -> None:
     argv = [sys.executable, "-c", DIES, moment, *command]
     done = subprocess.run(argv, cwd=house, capture_output=True, timeout=HANG_S, check=False)
     assert done.returncode == -signal.SIGKILL, done.stderr
 
 
-@pytest.mark.parametrize("moment", MOMENTS.values(), ids=MOMENTS)
+@pytest.mark.parametrize("moment", one_is_quick(MOMENTS))
 def test_killed_while_archiving_it_goes_on(house: Path, call: Call, moment: str) -> None:
     """D32.2."""
     call("plan", "lock", write_plan(house, "first"))
@@ -71,7 +80,7 @@ def test_killed_while_archiving_it_goes_on(house: Path, call: Call, moment: str)
     assert (logs / "checks.log").read_text() == "said\n"
 
 
-@pytest.mark.parametrize("moment", BACK.values(), ids=BACK)
+@pytest.mark.parametrize("moment", one_is_quick(BACK))
 def test_killed_while_restoring_it_goes_on(house: Path, call: Call, moment: str) -> None:
     """D32.2."""
     call("plan", "lock", write_plan(house, "first"))

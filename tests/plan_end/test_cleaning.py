@@ -362,6 +362,7 @@ def test_what_git_ignores_in_a_tree_of_trial_merges_is_looked_at(house: Path, ca
     assert not tree.exists()
 
 
+@pytest.mark.deep
 def test_a_scratch_tree_of_an_ended_task_goes_if_it_holds_nothing(house: Path, call: Call) -> None:
     """D32.7."""
     call("run", write_plan(house, "first"))
@@ -412,6 +413,7 @@ def test_trees_of_plans_that_nobody_knows_stay(house: Path, call: Call) -> None:
     assert ours(house) == (["other/task-01"], ["musician/other/task-01"])
 
 
+@pytest.mark.deep
 def test_a_run_that_cannot_clean_is_complete_all_the_same(house: Path, call: Call) -> None:
     """D32.1: it says so, and how to do it later."""
     path = write_plan(house, "first")

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.plan_end.conftest import troubles, write_plan
 from tests.plan_end.test_cleaning import ours
 from tests.surroundings import Call, git
@@ -15,6 +17,7 @@ def refs_of_the_user(house: Path) -> list[str]:
     return [ref for ref in refs if "musician" not in ref and not ref.startswith("refs/heads/trunk ")]
 
 
+@pytest.mark.deep
 def test_a_week_leaves_the_repository_as_it_was_but_for_its_work(house: Path, call: Call) -> None:
     """D32.3."""
     git(house, "branch", "mine")

@@ -136,6 +136,7 @@ def test_a_ceiling_of_the_agents_own_is_no_failure_and_a_person_is_asked(counted
     assert [ask.kind for ask in counted.stage.view("task-01").asks] == ["provider"]
 
 
+@pytest.mark.deep
 def test_an_agent_without_a_price_is_refused_under_a_ceiling_of_money_before_anything_begins(
     stage: "Stage",
 ) -> None:

@@ -398,6 +398,7 @@ def test_what_the_conductor_orders_is_written_down_once(by_hand: Stage) -> None:
     assert [row.kind for row in by_hand.view(TASK).journal].count(EntryKind.CORRECTION) == 1
 
 
+@pytest.mark.deep
 def test_what_a_process_plays_is_not_played_by_hand_too(stage: Stage) -> None:
     """D30.4: while it lives its claim is moved by nobody else, under the same session either."""
     stage.write(PLAN + TWO_STEPS.format(run=stage.gate("here")))

@@ -185,6 +185,7 @@ def test_work_in_a_shared_tree_is_neither_committed_nor_merged(stage: "Stage") -
     assert set(stage.states().values()) == {"complete"}
 
 
+@pytest.mark.deep
 def test_a_completion_that_a_person_approved_is_merged_all_the_same(stage: "Stage") -> None:
     stage.write(plan(task(1, "echo one > song.txt")))
     assert stage.conduct("--review", "human").code == 1

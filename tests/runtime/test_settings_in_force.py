@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from musician.config import load_settings
 from musician.runtime.in_force import settings_of_task
 from musician.trees.root import find_root
@@ -30,6 +32,7 @@ echo one > one.txt
 """
 
 
+@pytest.mark.deep
 def test_settings_that_a_step_changes_are_not_in_force_and_told(stage: "Stage") -> None:
     """AUDIT-V4: before the plan is amended, which is how a person takes changed settings up."""
     stage.write(PLAN)

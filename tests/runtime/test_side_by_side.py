@@ -23,6 +23,7 @@ MEETING = """\
 SECOND = 'until [ -e "$MUSICIAN_TEST_HALL/began-task-01" ]; do sleep 0.05; done; echo two > two.txt'
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("first", ["good", "bad"])
 def test_merges_are_verified_side_by_side_and_a_red_one_is_no_others_fault(stage: Stage, first: str) -> None:
     """D24.11: the second was verified when the first was done; where that is red, it is merged without it."""

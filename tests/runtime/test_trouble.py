@@ -69,8 +69,10 @@ def test_a_step_that_asks_and_then_fails_holds_nobody_up(stage: "Stage") -> None
 
 @pytest.mark.parametrize(
     "answer",
-    [("send", TASK, "the cure is known"), ("review", "fix", TASK, "use the cure")],
-    ids=["send", "review fix"],
+    [
+        pytest.param(("send", TASK, "the cure is known"), id="send"),
+        pytest.param(("review", "fix", TASK, "use the cure"), id="review fix", marks=pytest.mark.deep),
+    ],
 )
 def test_a_step_that_fails_is_tried_once_more_and_then_a_person_is_asked(
     stage: "Stage", answer: tuple[str, ...]
@@ -205,6 +207,7 @@ def test_what_a_subagent_claims_is_held_against_what_is_found(stage: "Stage") ->
     assert "step 1 agent 1: what it claims of tests is not checked" in told
 
 
+@pytest.mark.deep
 def test_an_answer_while_the_run_goes_on_is_heard_at_once(stage: "Stage") -> None:
     """The conductor waits for another task, and the musician for the person."""
     second = PLAN[PLAN.index("### task-01") :].replace("task-01", "task-02")
@@ -343,6 +346,7 @@ def test_files_of_any_name_stop_no_submission(stage: "Stage") -> None:
     assert "- plain (created)" in text
 
 
+@pytest.mark.deep
 def test_a_step_that_takes_a_finished_one_away_is_not_kept(stage: "Stage") -> None:
     """A reset would lose what was done without a word; the next try finds it in the tree again (D24)."""
     away = '[ -e "$MUSICIAN_TEST_HALL/cure" ] || git reset -q --hard HEAD~1; echo two > two.txt'
@@ -358,6 +362,7 @@ def test_a_step_that_takes_a_finished_one_away_is_not_kept(stage: "Stage") -> No
     assert (stage.merged("one.txt"), stage.merged("two.txt")) == ("one\n", "two\n")
 
 
+@pytest.mark.deep
 def test_musicians_that_never_claim_are_not_started_forever(stage: "Stage") -> None:
     stage.write(plan("echo one > one.txt"))
     nowhere = stage.armed("work", "before:musician.cli.work:play_task")
@@ -372,6 +377,7 @@ def test_musicians_that_never_claim_are_not_started_forever(stage: "Stage") -> N
     stage.check_whole()
 
 
+@pytest.mark.deep
 def test_a_musician_that_cannot_be_started_is_trouble_for_a_person(stage: "Stage") -> None:
     stage.write(plan("echo one > one.txt"))
     logs = stage.root / ".musician" / "logs"
