@@ -1,5 +1,7 @@
 """What runners say of their tests, wherever it stands in the output."""
 
+from pathlib import Path
+
 import pytest
 
 from musician.verification.counts import TestRecord
@@ -180,3 +182,23 @@ def test_nodes_tests_have_their_outcomes() -> None:
     found = read_summaries(TAP)
     assert found is not None
     assert found.outcomes == {"adds": "passed", "skips": "skipped", "later": "xfailed", "sub": "failed"}
+
+
+@pytest.mark.parametrize(
+    ("output", "expected"),
+    [
+        ("uvu-red", record(3, 1, 1, '"breaks"')),
+        ("uvu-green", record(2, 0, 1)),
+        ("ava-red", record(2, 1, 1, "breaks")),  # it does not say how many passed beside a failure
+        ("ava-green", record(1, 0, 0)),
+        ("ava-tap-red", record(3, 1, 1, "breaks")),
+        ("tape-red", record(2, 1, 0, "one is two")),
+        ("bun-red", record(3, 1, 1, "breaks")),
+        ("bun-green", record(2, 0, 1)),
+        ("deno-red", record(3, 1, 1, "breaks")),
+        ("deno-green", record(2, 0, 1)),
+    ],
+)
+def test_what_other_runners_of_javascript_said_is_read(output: str, expected: TestRecord) -> None:
+    """Each file is what that runner printed of one test that adds, one that breaks and one that is skipped."""
+    assert read_summaries((Path(__file__).parent / "outputs" / f"{output}.txt").read_text()) == expected

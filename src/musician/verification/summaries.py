@@ -23,10 +23,13 @@ class _Runner:
 
     sums: re.Pattern[str]
     names: tuple[re.Pattern[str], ...] = field(default=())
+    total_ran: bool = False
+    """Its total is of what ran, and what failed is the rest of it."""
 
 
-def _runner(sums: str, *names: str) -> _Runner:
-    return _Runner(re.compile(sums, _FLAGS), tuple(re.compile(each, re.MULTILINE) for each in names))
+def _runner(sums: str, *names: str, total_ran: bool = False) -> _Runner:
+    found = tuple(re.compile(each, re.MULTILINE) for each in names)
+    return _Runner(re.compile(sums, _FLAGS), found, total_ran)
 
 
 RUNNERS = (
@@ -40,9 +43,10 @@ RUNNERS = (
         r" in [\d.]+s\b",
         r"^(?P<failed>FAILED|ERROR) (?P<name>[^\s:]\S*)",
     ),
-    _runner(  # node --test, as TAP and as it is read by people
-        r"^(?:# |ℹ )tests \d+\n(?:(?:# |ℹ )\w+ [\d.]+\n?)*",
-        r"^\s*(?:(?P<failed>not ok|✖)|(?P<passed>ok|✔)|(?P<skipped>﹣))(?: \d+ -)? (?P<name>\S[^\n]*?)"
+    _runner(  # node --test, as TAP and as it is read by people; tape, and ava as TAP
+        r"^(?:# |ℹ )tests +\d+\n(?:(?:# |ℹ )\w+ +[\d.]+\n?)*",
+        r"^\s*(?:(?P<failed>not ok(?: \d+(?: -)?)?|✖)|(?P<passed>ok(?: \d+(?: -)?)?|✔)|(?P<skipped>﹣))"
+        r" (?P<name>\S[^\n]*?)"
         r"(?: \([\d.]+ms\))?(?: # (?P<aside>SKIP|TODO)\b[^\n]*)?$",
     ),
     _runner(r"^Tests: +[^\n]*\b\d+ total$|^No tests found, exiting with code 0$"),  # jest
@@ -55,6 +59,23 @@ RUNNERS = (
     _runner(  # cargo test
         r"^test result: (?:ok|FAILED)\. [^\n]*",
         r"^test (?P<name>\S[^\n]*?) \.\.\. (?:(?P<passed>ok)|(?P<failed>FAILED)|(?P<skipped>ignored))",
+    ),
+    _runner(  # uvu
+        r"^  Total: +\d+\n  Passed: +\d+\n  Skipped: +\d+$",
+        r"^ +(?P<failed>FAIL)  (?P<name>\S[^\n]*)$",
+        total_ran=True,
+    ),
+    _runner(  # ava
+        r"^  \d+ tests? (?:passed|failed|skipped)$",
+        r"^  (?:(?P<failed>✘ \[fail\]:)|(?P<passed>✔)|(?P<skipped>- \[skip\])) (?P<name>\S[^\n]*)$",
+    ),
+    _runner(  # bun
+        r"^ +\d+ (?:pass|fail|skip|todo)$",
+        r"^\((?:(?P<failed>fail)|(?P<passed>pass)|(?P<skipped>skip|todo))\) (?P<name>\S[^\n]*?)(?: \[[\d.]+m?s\])?$",
+    ),
+    _runner(  # deno
+        r"^(?:ok|FAILED) \| \d+ passed[^\n]*",
+        r"^(?P<name>\S[^\n]*?) \.\.\. (?:(?P<passed>ok)|(?P<failed>FAILED)|(?P<skipped>ignored)) \([^)\n]*\)$",
     ),
     _runner(r"^\d+ examples?, \d+ failures?[^\n]*$"),  # rspec
     _runner(r"^OK \(\d+ tests?, [^\n]*|^Tests: \d+, Assertions: [^\n]*|^No tests executed!$"),  # phpunit
@@ -74,12 +95,12 @@ def _words(*words: str) -> re.Pattern[str]:
     )
 
 
-_TOTAL = _words("tests?(?! failed)", "total", "tests run", "examples?", "out of")
-_PASSED = _words("passed", "pass", "passing", "xfailed", "xpassed")
+_TOTAL = _words("tests?(?! (?:failed|passed|skipped))", "total", "tests run", "examples?", "out of")
+_PASSED = _words("(?:tests? )?passed", "pass", "passing", "xfailed", "xpassed")
 _FAILED = _words(
-    "(?:tests )?failed", "fail", "failing", "failures?", "errors?", "cancelled", "unexpected successes"
+    "(?:tests? )?failed", "fail", "failing", "failures?", "errors?", "cancelled", "unexpected successes"
 )
-_SKIPPED = _words("skipped", "ignored", "pending", "incomplete")
+_SKIPPED = _words("(?:tests? )?skipped", "skip", "ignored", "pending", "incomplete")
 
 
 def read_summaries(output: str) -> TestRecord | None:
@@ -87,13 +108,17 @@ def read_summaries(output: str) -> TestRecord | None:
     for runner in RUNNERS:
         sums = "\n".join(found[0] for found in runner.sums.finditer(output))
         if sums:
-            return _record(sums, dict(_named(runner, output)))
+            return _record(sums, dict(_named(runner, output)), total_ran=runner.total_ran)
     return None
 
 
-def _record(sums: str, outcomes: dict[str, Outcome]) -> TestRecord:
-    failed, skipped = _number(_FAILED, sums), _number(_SKIPPED, sums)
-    ran = _number(_PASSED, sums) + failed
+def _record(sums: str, outcomes: dict[str, Outcome], *, total_ran: bool) -> TestRecord:
+    failed, skipped, passed = (_number(words, sums) for words in (_FAILED, _SKIPPED, _PASSED))
+    if total_ran:
+        failed = max(0, _number(_TOTAL, sums) - passed)
+        counts = TestCounts(total=passed + failed + skipped, failed=failed, skipped=skipped)
+        return TestRecord.of(counts, outcomes)
+    ran = passed + failed
     # some runners leave errors out of the total, or count the parts of a test one by one
     total = _number(_TOTAL, sums) or ran + skipped
     if not (total or failed or skipped):
