@@ -11,6 +11,7 @@ from musician.protocol.claim import Claim
 from musician.protocol.journal import Entry, EntryKind
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
+from musician.store.queries.plans import Plans
 from musician.store.sqlite.store import SqliteStore
 from tests.no_ids import ESCAPING, RESERVED
 from tests.said import farewell
@@ -177,3 +178,18 @@ def test_defaults_stand_where_the_database_alone_is_named(
     monkeypatch.chdir(tmp_path)
     assert "not in a git repository" in called(hook, "task-03").context
     assert service.claim(store, "task-03", "sess-bbb", settings=Settings()).is_new
+
+
+def test_a_session_that_is_opened_by_hand_is_told_where_its_rules_are_not_the_skills(
+    hook: "Hook", store: SqliteStore, repository: Path
+) -> None:
+    """PROMPTS-BY-HAND: by the settings that are in force for its task; of the defaults the skill tells."""
+    plan = service.current_plans(store)[0]
+    text = '[prompts]\ntest_first = false\nstyle = "Answer in French."\n'
+    with store.write() as tx:
+        tx.run(Plans.keep_settings, plan_id=plan.plan_id, text=text)
+    told = called(hook, "task-03").context
+    assert "How to play it: Tests need not be written first. Answer in French." in told
+    with store.write() as tx:
+        tx.run(Plans.keep_settings, plan_id=plan.plan_id, text="")
+    assert "How to play it" not in called(hook, "task-03").context

@@ -85,6 +85,8 @@ def _remarks(taken: "TakenUp") -> list[str]:
     if taken.question:
         remarks += ["asked the conductor:", indented(taken.question)]
         remarks.append(f"nothing can be started before the answer; wait for it: musician wait {task_id}")
+    if taken.rules:
+        remarks.append(f"how to play it: {taken.rules}")
     if taken.unread:
         remarks.append(f"{taken.unread} unread messages; read them: musician inbox {task_id} --ack")
     if taken.warning:

@@ -111,6 +111,7 @@ def _told(context: HookContext, root: "Root", taken: "TakenUp") -> str:
         f"{claim.task_id} is {how}: you are {taken.worked_by}, claim {claim.epoch}.",
         f"Instruction: {taken.instruction_path}",
         f"Work only in: {taken.tree}" if taken.tree else "",
+        f"How to play it: {taken.rules}" if taken.rules else "",
         f"Done: {taken.done_count}, to do: {taken.pending_count}.",
         _resumption(root, taken),
         pointers(context, claim, _unheard(context, claim)),

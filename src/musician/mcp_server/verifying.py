@@ -46,6 +46,7 @@ def _describe(taken: TakenUp) -> str:
         f"{taken.claim.task_id} {'claimed' if taken.is_new else 'is yours'}, as {taken.worked_by}",
         f"instruction: {taken.instruction_path}",
         f"work only in: {taken.tree}" if taken.tree else "",
+        f"how to play it: {taken.rules}" if taken.rules else "",
         f"next: {upcoming}; {taken.done_count} done, {taken.pending_count} to do",
         f"{taken.unread} unread: call inbox" if taken.unread else "",
         taken.resumption.render() if taken.resumption is not None else "",

@@ -19,6 +19,7 @@ from musician.protocol.settings import Settings
 from musician.runtime.resuming.handoffs import last_verification
 from musician.service import TaskView
 
+_MOST_UNLIKE_CHARS = 1000
 MOST_ABOUT_CHARS = 6000
 """Of the overviews of plan and task: a person's own words, which nobody else cuts."""
 MOST_LEFT_BYTES = 8000
@@ -46,8 +47,17 @@ def briefing_of(
 
 def rules_for(task: TaskSpec, settings: Settings) -> str:
     """Return how the task is to be played; what it leaves open, the settings say."""
-    is_test_first = settings.prompts.test_first if task.test_first is None else task.test_first
-    return common_rules(is_test_first=is_test_first, style=settings.prompts.style)
+    return common_rules(is_test_first=_is_test_first(task, settings), style=settings.prompts.style)
+
+
+def unlike_the_skill(task: TaskSpec, settings: Settings) -> str:
+    """Return how the task is to be played where that differs from what the plugin's skill says; "" if nowhere."""
+    tests = "" if _is_test_first(task, settings) else "Tests need not be written first."
+    return " ".join(filter(None, (tests, settings.prompts.style.strip())))[:_MOST_UNLIKE_CHARS]
+
+
+def _is_test_first(task: TaskSpec, settings: Settings) -> bool:
+    return settings.prompts.test_first if task.test_first is None else task.test_first
 
 
 def what_it_is_about(view: TaskView, program: Program) -> str:

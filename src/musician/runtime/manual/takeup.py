@@ -11,6 +11,7 @@ from functools import partial
 
 import anyio.to_thread
 
+from musician.plans.model import TaskSpec
 from musician.processes.life_lock import HeldBy, lock_path
 from musician.processes.output import one_line
 from musician.protocol.claim import Claim
@@ -21,9 +22,11 @@ from musician.protocol.messages.types import Resumption
 from musician.protocol.musician.writing import resumption_question
 from musician.protocol.settings import Settings
 from musician.protocol.values import dataclass, replace
+from musician.runtime.briefing import unlike_the_skill
 from musician.runtime.claiming import claim_task
 from musician.runtime.in_force import settings_of_task
 from musician.runtime.manual.manual_session import ManualSession
+from musician.runtime.program import load_task_file
 from musician.runtime.resuming.lookback import ClaimedSession, Lookback, look_back
 from musician.runtime.world import WORLD, World
 from musician.service import Taken
@@ -66,6 +69,8 @@ class TakenUp:
     unread: int = 0
     resumption: Resumption | None = None
     question: str = ""
+    rules: str = ""
+    """How it is to be played, where the plan or the settings say otherwise than the skill."""
     warning: str = ""
 
 
@@ -184,6 +189,10 @@ def _has_looked_back(manual: ManualSession) -> bool:
     return EntryKind.RESUMED in own or (is_first and EntryKind.CLAIMED in own)
 
 
+def _task(manual: ManualSession, standing: TakenUp) -> TaskSpec:
+    return load_task_file(manual.root, standing.claim.task_id, standing.instruction_path)
+
+
 def _told(manual: ManualSession, standing: TakenUp) -> TakenUp:
     progress, program = manual.progress, manual.program
     upcoming = program.next_item(progress)
@@ -206,4 +215,5 @@ def _told(manual: ManualSession, standing: TakenUp) -> TakenUp:
         unread=manual.view.unread,
         resumption=read_resumption(announced[-1]) if announced else None,
         question=manual.open_question[:MOST_TOLD_CHARS],
+        rules=unlike_the_skill(_task(manual, standing), manual.settings),
     )
