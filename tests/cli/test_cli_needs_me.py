@@ -8,6 +8,7 @@ import pytest
 
 from musician import service
 from musician.processes.machine import MACHINE
+from musician.project import Project
 from musician.protocol.settings import Settings
 from musician.reporting.asks import ANSWERS
 from musician.reporting.needs_me import WHY, needs_me
@@ -122,3 +123,17 @@ def test_every_kind_has_a_reason_and_a_command(claimed: Path, call: Call, kind: 
     assert need["reason"].startswith("task-01 ")
     assert need["reason"].endswith(": five times")
     assert need["answers"]
+
+
+def test_the_document_has_the_keys_that_its_help_names(claimed: Path, call: Call) -> None:
+    """NEEDS-ME: scripts read them."""
+    project = Project(str(claimed))
+    service.ask_human(project.store, "task-01", kind="trouble", subject_id=7, text="no disk")
+    project.close()
+    (need,) = call("needs-me", "--json", expect=1).json["waiting"]
+    told = " ".join(call("needs-me", "--help").out.split())
+    assert [name for name in (*need, *need["answers"][0]) if name not in told] == []
+    assert set(need) == {
+        "task_id", "plan_id", "kind", "subject_id", "at", "reason", "text", "blocks", "answers",
+    }  # fmt: skip
+    assert set(need["answers"][0]) == {"command", "effect"}

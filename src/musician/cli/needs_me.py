@@ -15,7 +15,10 @@ from musician.reporting.run_at_work import is_conducted
 def needs_me(app: App) -> None:
     """List what waits for a person, with the commands that answer it.
 
-    The exit code is 1 if something waits.
+    The exit code is 1 if something waits, so a prompt or a script need not read it. --json prints an object with
+    waiting, a list, the oldest first. Each has task_id (task-00 for what concerns a plan), plan_id, kind, subject_id
+    (the number of what it is about), at (UTC), reason, text (the whole question), blocks (the tasks that wait for it)
+    and answers, each with its command and effect.
     """
     waiting = look(app.store, is_conducted=is_conducted(app.root, app.store, app.settings))
     show(app, {"waiting": [fields(need) for need in waiting]})
