@@ -1,6 +1,7 @@
 """One breaker a provider: how long nothing is asked of it."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -87,3 +88,13 @@ def test_one_asks_first_after_a_limit_and_one_that_is_silent_is_replaced(
 ) -> None:
     """LIMIT-5: nobody while it holds, everybody once it is proven; a clock that was set back holds nobody."""
     assert leave(limit, now_s=NOW_S, is_probe=is_probe) is expected
+
+
+def test_an_overload_that_comes_and_goes_does_not_grow_the_pause_of_a_provider_that_gives_between() -> None:
+    """LIMIT-8: after a few turns of it everybody stood still for an hour."""
+    found, now_s = None, 1000.0
+    for _ in range(6):
+        found = met(found, now_s=now_s, said_s=None, own_s=60.0)
+        assert (found.times, found.until_s) == (1, now_s + 60.0)
+        now_s = found.until_s + 5.0
+        found = replace(found, is_proven=True)

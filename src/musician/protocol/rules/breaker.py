@@ -19,7 +19,7 @@ MOST_OWN_S = 3600.0
 """What the program's own pause grows to."""
 
 AGAIN_WITHIN_S = 600.0
-"""Of a limit that is met so soon after its end it is taken that it never was over."""
+"""Of a limit that is met so soon after its end it is taken that it never was over, unless something was given since."""
 
 
 PROBE_S = 120.0
@@ -81,7 +81,7 @@ def met(before: Limit | None, *, now_s: float, said_s: float | None, own_s: floa
     believed_s = said_s if said_s is not None and 0 < said_s <= MOST_SAID_S else None
     if before is not None and before.left_s(now_s) > 0:
         return replace(before, until_s=max(before.until_s, now_s + (believed_s or 0.0)))
-    is_again = before is not None and 0 <= now_s - before.until_s <= AGAIN_WITHIN_S
+    is_again = before is not None and not before.is_proven and 0 <= now_s - before.until_s <= AGAIN_WITHIN_S
     times = before.times + 1 if before is not None and is_again else 1
     grown_s = own_s * 2.0 ** min(times - 1, 20)
     wait_s = believed_s or min(grown_s, max(MOST_OWN_S, own_s))
