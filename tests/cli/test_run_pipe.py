@@ -139,6 +139,7 @@ def test_json_is_one_document_and_nothing_else(with_plan: Call, program: Call) -
         "ended_early",
         "deviations",
         "proposals",
+        "archived_proposals",
         "page",
     ]
     assert (document["plan"], document["ending"]) == ("greeter", "needs human")

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from musician import service
-from musician.processes.identity import ProcessIdentity
+from musician.processes.identity import ProcessIdentity, own_program
 from musician.protocol.claim import Claim
 from musician.protocol.conductor.opinion import Judgement, Opinion
 from musician.protocol.errors import DatabaseUnusable
@@ -198,6 +198,7 @@ VERBS: Mapping[str, Callable[[Store], object]] = {
     "record": lambda s: service.record(s, claim(WORKING), DONE),
     "record_verified": lambda s: service.record(s, claim(WORKING), DONE, verified=evidence("red")),
     "record_process": lambda s: service.record_process(s, claim(WORKING), "agent", PROCESS),
+    "register_program": lambda s: service.register_program(s, WORKING, 1, own_program()),
     "reject_proposal": lambda s: service.reject_proposal(s, 1, "no"),
     "reopen": lambda s: service.reopen(s, LEFT),
     "report": lambda s: service.report(s, claim(WORKING), report(), last_error="it", entries=(NOTE,),

@@ -5,7 +5,7 @@ from pathlib import Path
 from starlette.testclient import TestClient
 
 from musician import service
-from musician.processes.identity import ProcessIdentity
+from musician.processes.identity import OwnProgram, ProcessIdentity
 from musician.project import Project
 from musician.protocol.claim import Claim
 from musician.protocol.settings import Settings
@@ -23,8 +23,18 @@ def test_who_is_at_work_is_told_by_machine(claimed: Path, desk: TestClient, call
         identity = ProcessIdentity(pid=4000 + number, pgid=1, started_at_s=1.0, boot_id="x", host=host)
         claim = Claim(task_id=task_id, session_id=f"s{number}", epoch=1)
         service.record_process(project.store, claim, "musician", identity)
+        program = OwnProgram(host=host, version=f"9.{number}", python="3.12.1", system="Plan 9")
+        service.register_program(project.store, task_id, 1, program)
+    page = desk.get("/fleet").text
+    assert "Mixed versions are at work: 9.1, 9.2." in page
+    assert page.index("1 at work, Musician 9.2") < page.index("1 at work, Musician 9.1")
+    assert "Python 3.12.1, Plan 9" in page
+    conducting = service.start_conducting(project.store, "c", other_is_alive=None, settings=Settings())
+    run = OwnProgram(host="three", version="9.1", python="3.11.2", system="<i>Inferno")
+    service.register_program(project.store, "task-00", conducting.epoch, run)
     project.close()
     page = desk.get("/fleet").text
+    assert "conducted by Musician 9.1 on three (Python 3.11.2, &lt;i&gt;Inferno)" in page
     assert page.index("&lt;b&gt;two&lt;/b&gt; <small>1 at work") < page.index(">one <small>1 at work")
     assert "<td>4002</td>" in page
     call("release", "1")

@@ -9,6 +9,7 @@ pid namespace (a container), so the namespace is a part of the boot id.
 """
 
 import os
+import platform
 import pwd
 import socket
 from functools import cache
@@ -16,6 +17,7 @@ from pathlib import Path
 
 import psutil
 
+from musician import __version__
 from musician.protocol.values import dataclass
 
 _START_TOLERANCE_S = 0.005
@@ -49,6 +51,26 @@ def boot_id() -> str:
 @cache
 def host_name() -> str:
     return socket.gethostname()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnProgram:
+    """Which program this is, in which version, and what it runs on."""
+
+    host: str
+    version: str
+    python: str
+    system: str
+
+
+@cache
+def own_program() -> OwnProgram:
+    return OwnProgram(
+        host=host_name(),
+        version=__version__,
+        python=platform.python_version(),
+        system=f"{platform.system()} {platform.release()}",
+    )
 
 
 @cache

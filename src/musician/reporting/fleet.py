@@ -1,15 +1,18 @@
 """Lists who is at work, by the machine he is on, as far as the database knows it: the same for one machine and many."""
 
+from collections.abc import Iterable
 from itertools import groupby
 from operator import attrgetter
 
 from musician import service
+from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import ACTIVE
-from musician.protocol.values import dataclass
+from musician.protocol.values import dataclass, replace
 from musician.reporting.needs_me import standings_in
 from musician.reporting.overview import Lane, OwnerOf, lane_of
 from musician.reporting.standing import Standing
 from musician.store.port import Store
+from musician.store.rows import ProgramRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +28,8 @@ class Worker:
     since: str
     last_seen: str
     lane: Lane
+    program: ProgramRow | None = None
+    """None of a session that somebody opened by hand."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,12 +37,39 @@ class Host:
     name: str
     workers: tuple[Worker, ...]
 
+    @property
+    def versions(self) -> tuple[str, ...]:
+        """The versions of the program that are at work on it."""
+        return tuple(sorted({each.program.version for each in self.workers if each.program is not None}))
+
+    @property
+    def runs_on(self) -> str:
+        """What its programs run on, as they say it; "" where nobody has said it."""
+        found = {
+            f"Python {each.program.python}, {each.program.system}" for each in self.workers if each.program
+        }
+        return "; ".join(sorted(found))
+
+
+def versions_of(hosts: Iterable[Host], conductor: ProgramRow | None) -> tuple[str, ...]:
+    """Return every version that is at work: more than one are mixed, and the newest may do what others do not know."""
+    found = {version for host in hosts for version in host.versions}
+    return tuple(sorted(found | ({conductor.version} if conductor else set())))
+
+
+def conducts(store: Store) -> ProgramRow | None:
+    """Return the program of the run that holds the conductor's row; None if none does."""
+    return next((each for each in service.programs_at_work(store) if each.task_id == CONDUCTOR), None)
+
 
 def fleet_of(store: Store, owner_of: OwnerOf) -> tuple[Host, ...]:
     """Return the machines by name, each with who is at work on it; a session of an unknown one stands first."""
     standings = standings_in(service.glance_at(store)).values()
+    programs = {each.task_id: each for each in service.programs_at_work(store)}
     workers = [
-        _worker(each, owner_of) for each in standings if each.state in ACTIVE and each.view.row.session_id
+        replace(_worker(each, owner_of), program=programs.get(each.task_id))
+        for each in standings
+        if each.state in ACTIVE and each.view.row.session_id
     ]
     by_host = groupby(sorted(workers, key=attrgetter("host", "task_id")), key=attrgetter("host"))
     return tuple(Host(name=name, workers=tuple(found)) for name, found in by_host)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from musician.processes.identity import ProcessIdentity
+from musician.processes.identity import OwnProgram, ProcessIdentity
 from musician.protocol.claim import Claim
 from musician.protocol.journal import Entry, EntryKind, deviation_in, open_items
 from musician.protocol.rules.deviations import Severity
@@ -19,7 +19,7 @@ from musician.service.rowwork import (
 from musician.store.port import Store
 from musician.store.queries.sessions import Sessions
 from musician.store.queries.work import Work
-from musician.store.rows import JournalRow
+from musician.store.rows import JournalRow, ProgramRow
 
 
 def record(store: Store, claim: Claim, *entries: Entry, verified: Verified | None = None) -> None:
@@ -84,6 +84,18 @@ def record_process(store: Store, claim: Claim, role: str, identity: ProcessIdent
             role=role,
             **as_dict(identity),
         )
+
+
+def register_program(store: Store, task_id: str, epoch: int, program: OwnProgram) -> None:
+    """Record with which program a claim is played, or the plans are conducted, and on which machine."""
+    with store.write() as tx:
+        tx.run(Sessions.register_program, task_id=task_id, claim_epoch=epoch, **as_dict(program))
+
+
+def programs_at_work(store: Store) -> tuple[ProgramRow, ...]:
+    """Return the programs that hold claims now, the conductor's among them."""
+    with store.read() as tx:
+        return tuple(tx.all(Sessions.programs_at_work))
 
 
 def describe_session(store: Store, claim: Claim, *, agent: str, account: str = "") -> None:

@@ -20,6 +20,7 @@ from musician.reporting.asks import answers_to
 from musician.reporting.comments import Round, Said, places_of, rounds_of, said_beside, since
 from musician.reporting.diff_view import file_view
 from musician.reporting.evidence import evidence_of
+from musician.reporting.fleet import conducts, versions_of
 from musician.reporting.needs_me import needs_of
 from musician.reporting.offers import offers_to
 from musician.reporting.plan_list import list_plans
@@ -107,8 +108,16 @@ def decided(request: Request) -> HTMLResponse:
 def fleet(request: Request) -> HTMLResponse:
     desk = desk_of(request)
     run = run_process(desk.root)
-    hosts = overseeing.fleet(desk.project, MACHINE)
-    return desk.page(request, "fleet.html", hosts=hosts, run=run, here=host_name())
+    hosts, conductor = overseeing.fleet(desk.project, MACHINE), conducts(desk.store)
+    return desk.page(
+        request,
+        "fleet.html",
+        hosts=hosts,
+        run=run,
+        here=host_name(),
+        conductor=conductor,
+        versions=versions_of(hosts, conductor),
+    )
 
 
 @of_this_moment

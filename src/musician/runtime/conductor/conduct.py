@@ -16,10 +16,12 @@ from anyio.to_thread import run_sync
 
 from musician import service
 from musician.plans.model import Answers, Plan, Require, Review
+from musician.processes.identity import own_program
 from musician.protocol.conductor import engine as c
 from musician.protocol.conductor.acts import Finish, Standstill
 from musician.protocol.conductor.orchestra import Orchestra
 from musician.protocol.errors import DatabaseUnusable, PlanChanged
+from musician.protocol.names import CONDUCTOR
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.protocol.values import dataclass, replace
@@ -121,6 +123,7 @@ async def conduct(
             raise PlanChanged(plan_id=row.plan_id, path=row.path, difference="")
         claim = partial(service.start_conducting, store, session_id, other_is_alive=False, settings=settings)
         conducting = await run_sync(claim)
+        await run_sync(service.register_program, store, CONDUCTOR, conducting.epoch, own_program())
         run = _Run(
             root,
             store,

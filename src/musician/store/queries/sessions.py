@@ -1,7 +1,15 @@
 """Sessions (one row per claim) and their processes."""
 
 from musician.store.query import Command, Query
-from musician.store.rows.sessions import ConversationRow, CostRow, MeansRow, ProcessRow, SessionRow, UsageRow
+from musician.store.rows.sessions import (
+    ConversationRow,
+    CostRow,
+    MeansRow,
+    ProcessRow,
+    ProgramRow,
+    SessionRow,
+    UsageRow,
+)
 
 _USAGE = (
     "task_id claim_epoch session_id item model input_tokens cache_read_tokens cache_write_tokens output_tokens cost_usd"
@@ -35,4 +43,6 @@ class Sessions:
     conversation = Query(ConversationRow, "task_id claim_epoch")
     conversation_before = Query(ConversationRow, "task_id claim_epoch")
     record_process = Command("task_id claim_epoch role pid pgid started_at_s boot_id host")
+    register_program = Command("task_id claim_epoch host version python system")
+    programs_at_work = Query(ProgramRow)
     processes_of_task = Query(ProcessRow, "task_id")

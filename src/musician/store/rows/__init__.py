@@ -22,7 +22,7 @@ else:
             "clients": "ClientRow",
             "messages": "ForecastRow MessageRow ReceiptRow",
             "documents": "ArchiveRow CommentRow DocumentRow HumanRow PlanRow ProposalRow",
-            "sessions": "ConversationRow JournalRow ProcessRow SessionRow UsageRow",
+            "sessions": "ConversationRow JournalRow ProcessRow ProgramRow SessionRow UsageRow",
             "submissions": "OpinionRow ReportRow SubmissionRow VerificationRow",
             "tasks": "HistoryRow TaskRow",
         },

@@ -15,6 +15,17 @@ class SessionRow(NamedTuple):
     context_pct: float | None
 
 
+class ProgramRow(NamedTuple):
+    """With which program a claim is played, and where."""
+
+    task_id: str
+    claim_epoch: int
+    host: str
+    version: str
+    python: str
+    system: str
+
+
 class ProcessRow(NamedTuple):
     task_id: str
     claim_epoch: int

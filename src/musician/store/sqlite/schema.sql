@@ -543,3 +543,15 @@ CREATE TABLE signatures (
 ) WITHOUT ROWID;
 
 CREATE INDEX signatures_by_task ON signatures (task_id, source);
+
+-- With which program a claim is played, on which machine; of the conductor's row, the run's. Of a session that somebody
+-- opened by hand there is none.
+CREATE TABLE programs (
+    task_id     TEXT NOT NULL,
+    claim_epoch INTEGER NOT NULL,
+    host        TEXT NOT NULL,
+    version     TEXT NOT NULL,
+    python      TEXT NOT NULL,
+    system      TEXT NOT NULL,
+    PRIMARY KEY (task_id, claim_epoch)
+) WITHOUT ROWID;

@@ -128,6 +128,17 @@ ON CONFLICT (task_id, claim_epoch, role) DO UPDATE
 SET pid = excluded.pid, pgid = excluded.pgid, started_at_s = excluded.started_at_s,
     boot_id = excluded.boot_id, host = excluded.host;
 
+-- name: register_program
+INSERT INTO programs (task_id, claim_epoch, host, version, python, system)
+VALUES (:task_id, :claim_epoch, :host, :version, :python, :system)
+ON CONFLICT (task_id, claim_epoch) DO UPDATE
+SET host = excluded.host, version = excluded.version, python = excluded.python, system = excluded.system;
+
+-- name: programs_at_work
+-- Those of the claims that are held now, the conductor's among them.
+SELECT p.* FROM orchestration_tasks t JOIN programs p ON p.task_id = t.task_id AND p.claim_epoch = t.claim_epoch
+WHERE t.state IN (/*ACTIVE*/) AND t.session_id IS NOT NULL;
+
 -- name: processes_of_task
 -- The newest claim's first.
 SELECT * FROM processes WHERE task_id = :task_id ORDER BY claim_epoch DESC, role;
