@@ -3,6 +3,7 @@
 It plays `musician demo --scripted`, then a second plan there, and looks at both with Chromium while the run goes on.
 """
 
+import asyncio
 import json
 import os
 import re
@@ -14,6 +15,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from playwright.sync_api import Browser, sync_playwright
+
+from musician.project import Project
+from musician.top.app import Top
 
 HERE = Path(__file__).parent
 MUSICIAN = (sys.executable, "-m", "musician")
@@ -140,11 +144,13 @@ def look(project: Path) -> None:
             assert server.stdout is not None
             found = re.search(r"http\S+", server.stdout.readline())
             assert found is not None
+            picture = asyncio.run(draw_terminal(project))
             with sync_playwright() as driver:
                 browser = driver.chromium.launch(
                     executable_path=shutil.which("chromium"), args=["--no-sandbox"]
                 )
                 shoot(browser, found[0])
+                shoot_terminal(browser, picture)
                 browser.close()
         finally:
             server.terminate()
@@ -211,6 +217,28 @@ def shoot(browser: Browser, address: str) -> None:
         assert file.stat().st_size <= MOST_BYTES, f"{file.name} is too large for a repository"
         state = context.storage_state()
         context.close()
+
+
+async def draw_terminal(project: Path) -> str:
+    """Draw ``musician top`` as it shows the change that waits for a review."""
+    opened = Project(os.fspath(project))
+    top = Top(opened)
+    async with top.run_test(size=(100, 30)) as pilot:
+        for keys in ((), ("slash", *"task-11", "enter"), ("d",), ("G",), ("enter",)):
+            await pilot.press(*keys)
+            await asyncio.sleep(1)
+        picture = top.export_screenshot(title="musician top")
+    opened.close()
+    return picture
+
+
+def shoot_terminal(browser: Browser, picture: str) -> None:
+    page = browser.new_page(viewport={"width": 1120, "height": 760})
+    page.set_content(picture)
+    file = HERE / "top.png"
+    page.locator("svg").screenshot(path=file)
+    assert file.stat().st_size <= MOST_BYTES, f"{file.name} is too large for a repository"
+    page.close()
 
 
 if __name__ == "__main__":
