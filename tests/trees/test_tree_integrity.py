@@ -1,5 +1,6 @@
 """The plan's branch stays where the program has brought it, but for what a person was asked to do (D31)."""
 
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -7,7 +8,8 @@ import pytest
 
 from musician.protocol.errors import TreeNotReady
 from musician.trees.branches import full_ref, integration_branch
-from musician.trees.integrity import begin_anew, beside, merged_tip, put_right, strangers
+from musician.trees.git import Git
+from musician.trees.integrity import begin_anew, beside, merged_tip, move_integration, put_right, strangers
 from musician.trees.merge import Merged, accept_merge, ensure_integration, trial_merge
 from musician.trees.root import Root
 from musician.trees.steps import commit_step
@@ -31,6 +33,27 @@ def test_what_the_program_does_to_it_is_all_right(root: Root, git: GitCommand) -
     accept_merge(root, "greeter", found.commit, found.onto)
     assert put_right(root, "greeter") == ()
     assert git(root.path, "rev-parse", BRANCH) == found.commit
+
+
+def test_who_looks_while_the_program_moves_it_finds_nothing_wrong(root: Root, git: GitCommand) -> None:
+    """Two refs of one transaction change one after the other."""
+    _task(root, "task-01")
+    start = ensure_integration(root, "greeter", "trunk")
+    places = (start, git(root.path, "rev-parse", "musician/greeter/task-01"))
+
+    def move() -> None:
+        for number in range(40):
+            move_integration(Git(root.path), "greeter", places[1 - number % 2], places[number % 2])
+
+    mover = threading.Thread(target=move)
+    mover.start()
+    found = []
+    while mover.is_alive():
+        found.append(put_right(root, "greeter"))
+    mover.join()
+    assert set(found) == {()}
+    assert strangers(root, "greeter") == ()
+    assert git(root.path, "rev-parse", BRANCH) == start
 
 
 def test_a_task_that_a_person_was_asked_to_merge_may_be_merged_by_hand_and_nothing_else(

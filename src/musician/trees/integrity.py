@@ -9,7 +9,7 @@ begun.
 
 from pathlib import Path
 
-from musician.protocol.errors import TreeNotReady
+from musician.protocol.errors import GitFailed, TreeNotReady
 from musician.trees.branches import MOVED, REPLACED, branches_of, full_ref, integration_branch, partial_ref
 from musician.trees.git import Git
 from musician.trees.registrations import checked_out_at
@@ -34,14 +34,27 @@ def put_right(root: Root, plan_id: str, *, by_hand: bool = False) -> tuple[str, 
     changed under his hands, and :func:`merged_tip` says what counts. ``by_hand``: a person was asked to merge a task,
     so that a branch which has got nothing but merges of the plan's own tasks stays where it is.
     """
-    git, branch, own = Git(root.path), full_ref(integration_branch(plan_id)), beside(plan_id)
+    git, refs = Git(root.path), [full_ref(integration_branch(plan_id)), beside(plan_id)]
     while True:
-        at = git.commit_ids([branch, own])
-        found, ours = at.get(branch), at.get(own)
+        at = git.commit_ids(refs)
+        found, ours = (at.get(ref) for ref in refs)
         if found == ours:
             return ()
-        if ours == git.commit_id(own):  # otherwise the program has just moved it
-            break
+        if ours != git.commit_id(refs[1]):
+            continue  # the program has just moved it
+        try:
+            return _put_right(root, git, plan_id, found, ours, by_hand=by_hand)
+        except GitFailed:
+            # Or is just moving it: both refs in one transaction, but one after the other for who reads.
+            if git.commit_ids(refs) == at:
+                raise
+
+
+def _put_right(
+    root: Root, git: Git, plan_id: str, found: str | None, ours: str | None, *, by_hand: bool
+) -> tuple[str, ...]:
+    """Where the branch is at ``found``. GitFailed, and nothing done, if the two are not there any more."""
+    branch, own = full_ref(integration_branch(plan_id)), beside(plan_id)
     if ours is None:
         git.run("update-ref", own, str(found))
         return ()
@@ -54,13 +67,11 @@ def put_right(root: Root, plan_id: str, *, by_hand: bool = False) -> tuple[str, 
         git.run("update-ref", own, found, ours)
         return ()
     kept = partial_ref(integration_branch(plan_id), found, folder=MOVED)
-    git.run("update-ref", kept, found)
     tree = checked_out_at(root, integration_branch(plan_id))
-    if tree is not None:
-        return (_said(plan_id, kept), _checked_out(plan_id, tree))
-    lines = f"verify {own} {ours}\nupdate {branch} {ours} {found}\n"
+    back = found if tree is not None else ours
+    lines = f"verify {own} {ours}\nupdate {kept} {found}\nupdate {branch} {back} {found}\n"
     git.run("update-ref", "-m", "musician: bring back", "--stdin", stdin=lines.encode())
-    return (_said(plan_id, kept),)
+    return (_said(plan_id, kept), *(() if tree is None else (_checked_out(plan_id, tree),)))
 
 
 def merged_tip(root: Root, plan_id: str) -> str | None:
