@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -38,12 +39,13 @@ def test_what_the_program_does_to_it_is_all_right(root: Root, git: GitCommand) -
 def test_who_looks_while_the_program_moves_it_finds_nothing_wrong(root: Root, git: GitCommand) -> None:
     """Two refs of one transaction change one after the other."""
     _task(root, "task-01")
-    start = ensure_integration(root, "greeter", "trunk")
-    places = (start, git(root.path, "rev-parse", "musician/greeter/task-01"))
+    places = [ensure_integration(root, "greeter", "trunk")]
+    for number in range(30):  # it never comes back to where it was
+        places.append(git(root.path, "commit-tree", "-m", str(number), "-p", places[-1], "trunk^{tree}"))
 
     def move() -> None:
-        for number in range(40):
-            move_integration(Git(root.path), "greeter", places[1 - number % 2], places[number % 2])
+        for old, new in pairwise(places):
+            move_integration(Git(root.path), "greeter", new, old)
 
     mover = threading.Thread(target=move)
     mover.start()
@@ -53,7 +55,7 @@ def test_who_looks_while_the_program_moves_it_finds_nothing_wrong(root: Root, gi
     mover.join()
     assert set(found) == {()}
     assert strangers(root, "greeter") == ()
-    assert git(root.path, "rev-parse", BRANCH) == start
+    assert git(root.path, "rev-parse", BRANCH) == places[-1]
 
 
 def test_a_task_that_a_person_was_asked_to_merge_may_be_merged_by_hand_and_nothing_else(
