@@ -49,6 +49,11 @@ def waiting(call: Call) -> list[dict[str, Any]]:
     found = call("needs-me", "--json", expect=None)
     needs: list[dict[str, Any]] = found.json["waiting"]
     assert found.code == (1 if needs else 0)
+    assert call("status", "--json").json["needs"] == needs, "status is one more look at the same"
+    told = call("status").out.splitlines()
+    assert [each for each in told if each.startswith("needs a person: ")] == [
+        f"needs a person: {need['reason']}" for need in needs
+    ]
     return needs
 
 

@@ -269,9 +269,8 @@ def test_what_a_provider_refuses_goes_to_a_person_and_is_no_error(theatre: Theat
     assert theatre.stage.view("task-01").error_count == 0
     (ask,) = theatre.stage.view("task-01").asks
     assert (ask.kind, ask.text) == ("provider", "shell: the login has expired")
-    assert (
-        "needs a person: task-01, provider: shell: the login has expired" in theatre.stage.run("status").out
-    )
+    told = "needs a person: the provider of the agent of task-01 gives nothing before you act: "
+    assert f"{told}shell: the login has expired" in theatre.stage.run("status").out
     assert theatre.stage.conduct().code == 0, "a new run asks again"
     assert theatre.stage.view("task-01").error_count == 0
 

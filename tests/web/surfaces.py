@@ -34,6 +34,8 @@ def check_surfaces(folder: Path, browser: Loads, call: Call) -> None:
         check_lists(project, browser)
         check_documents(project, call, seen)
     text = call("status", "--all").out
+    needed = re.findall(r"^needs a person: (.*)$", text, re.MULTILINE)
+    assert needed == [printable(need.reason) for need in seen.needs]
     for row in rows:
         assert re.search(rf"^{row.task_id}\s+{row.shown_state}\s", text, re.MULTILINE), text
 
@@ -77,10 +79,11 @@ def check_lists(project: Project, browser: Loads) -> None:
 
 
 def check_documents(project: Project, call: Call, seen: Overview) -> None:
-    tasks = call("status", "--all", "--json").json["tasks"]
-    assert {each["task_id"]: each["state"] for each in tasks} == {
+    status = call("status", "--all", "--json").json
+    assert {each["task_id"]: each["state"] for each in status["tasks"]} == {
         row.task_id: row.state for row in tasks_in(project)
     }
+    assert [each["reason"] for each in status["needs"]] == [need.reason for need in seen.needs]
     asked = call("needs-me", "--json", expect=1 if seen.needs else 0).json["waiting"]
     assert [each["reason"] for each in asked] == [need.reason for need in seen.needs]
     happened = call("timeline", "--json", "--last", str(MOST_SHOWN)).json["timeline"]

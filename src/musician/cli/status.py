@@ -3,6 +3,7 @@
 import math
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -18,8 +19,8 @@ from musician.protocol.rules.ceilings import Bound, Scope, measures_of, reached
 from musician.protocol.rules.liveness import Owner, heartbeat_status, owner_standing
 from musician.protocol.states import ACTIVE, State
 from musician.reporting.ahead import Met, met_ahead, met_by, say_ahead
-from musician.reporting.asks import asked
 from musician.reporting.closed import say_closed
+from musician.reporting.needs_me import Need, needs_in, needs_of, standings_in
 from musician.reporting.spending import say_usage, spending_document
 from musician.reporting.standing import Standing
 from musician.runtime.in_force import settings_of_plan
@@ -40,7 +41,7 @@ _MOST_ERROR_CHARS = 200
 @click.option("--watch", is_flag=True, help="Print again whenever something happens, until interrupted.")
 @click.pass_obj
 def status(app: App, task_id: str | None, everything: bool, disk: bool, watch: bool) -> None:
-    """Show the state of the tasks, and the questions that wait for a person.
+    """Show the state of the tasks, and what waits for a person.
 
     Without TASK, shows every unfinished plan, and the plan in which something happened last.
     """
@@ -78,11 +79,15 @@ def _print_all(app: App, *, everything: bool) -> None:
     ids = [*([] if app.plan_id else [None]), *(plan.plan_id for plan in plans)]
     tasks = [row for plan_id in ids for row in service.tasks_of(app.shown, plan_id)]
     conductor = service.conductor_row(app.shown)
-    asks = service.open_asks(app.shown)
     phases = [each for plan in plans for each in service.smoothness_by_phase(app.shown, plan.plan_id)]
     used = [each for plan in plans for each in service.usage_of_plan(app.shown, plan.plan_id)]
-    active = (row.task_id for row in tasks if row.state in ACTIVE)
-    standings = {task_id: Standing(service.task_view(app.shown, task_id)) for task_id in active}
+    glance = service.glance_at(app.shown)
+    at_hand = standings_in(glance)
+    needs = () if app.is_archived else needs_in(glance, at_hand, is_conducted=_is_conducted(app))
+    shown_ids = {row.task_id for row in tasks}
+    standings = {
+        task_id: each for task_id, each in at_hand.items() if task_id in shown_ids and each.state in ACTIVE
+    }
     lives = {row.task_id: _life(app, row, standings.get(row.task_id)) for row in tasks}
     anomalies = [(task_id, found) for task_id, each in standings.items() for found in each.anomalies]
     limits = [(task_id, each.view) for task_id, each in standings.items() if each.view.limited_until]
@@ -120,7 +125,8 @@ def _print_all(app: App, *, everything: bool) -> None:
                 {"plan_id": plan_id, "setting": found.setting, "used": found.used, "ceiling": found.ceiling}
                 for plan_id, found in ceilings.items()
             ],
-            "needs_human": [fields(ask) for ask in asks],
+            "needs": [fields(need) for need in needs],
+            "needs_human": [fields(ask) for ask in service.open_asks(app.shown)],
         }
         show(app, document)
         return
@@ -154,8 +160,25 @@ def _print_all(app: App, *, everything: bool) -> None:
             from musician.reporting.wording import say_smoothness
 
             lines(f"{phase.plan_id}: {say_smoothness(phase)}")
-    for ask in asks:
-        lines(f"needs a person: {ask.task_id}, {asked(ask)}")
+    for need in needs:
+        lines(_needed(need))
+
+
+def _is_conducted(app: App) -> bool:
+    from musician.reporting.run_at_work import is_conducted  # slow to import
+
+    return is_conducted(app.root, app.store, app.settings)
+
+
+def _needs_of(app: App, standing: Standing) -> tuple[Need, ...]:
+    if app.is_archived:
+        return ()
+    waits = partial(service.waits_of, app.store)
+    return tuple(needs_of(standing, waits, is_conducted=_is_conducted(app)))
+
+
+def _needed(need: Need) -> str:
+    return f"needs a person: {need.reason}"
 
 
 def _print_disk(app: App) -> None:
@@ -231,8 +254,8 @@ def _print_one(app: App, task_id: str) -> None:
         lines(f"with a person since {standing.with_person_since} UTC; nothing is prompted meanwhile")
     for met in _ahead_of(app, row):
         lines(say_ahead(met))
-    for ask in standing.waiting:
-        lines(f"needs a person: {asked(ask)}")
+    for need in _needs_of(app, standing):
+        lines(_needed(need))
 
 
 def _bounds(app: App, row: TaskRow) -> tuple[Bound, ...]:
@@ -281,6 +304,7 @@ def _document(app: App, standing: Standing) -> dict[str, object]:
         "limited_account": view.limited_account or None,
         "with_person_since": standing.with_person_since or None,
         "ahead": [fields(met) for met in _ahead_of(app, view.row)],
+        "needs": [fields(need) for need in _needs_of(app, standing)],
         "needs_human": [fields(ask) for ask in standing.asks],
     }
 
