@@ -238,7 +238,7 @@ def test_a_terminal_is_rung_and_named_and_never_waited_for(*, is_stopped: bool) 
         message = Message(plan_id="p", notices=(), ended="over\x1b]2;evil\x07")
         assert anyio.run(ways["the terminal"], message) == ""
         if not is_stopped:
-            assert os.read(master, 1000) == b"\x1b]2;Musician: over ]2;evil\x07\x07"
+            assert os.read(master, 1000) == "\x1b]2;Musician: over␛]2;evil␇\x07\x07".encode()
     finally:
         os.close(master)
         os.close(slave)

@@ -142,6 +142,7 @@ def repository(
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    monkeypatch.setattr("musician.runtime.as_person.login_name", lambda: "ada")
     monkeypatch.chdir(folder)
     subprocess.run(["git", "init", "-q"], check=True)
     stage = Repository(folder, capsys, monkeypatch)
