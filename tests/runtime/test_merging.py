@@ -230,6 +230,31 @@ def test_what_a_person_rejects_while_its_merge_is_verified_is_not_merged(stage: 
 
 
 @pytest.mark.deep
+def test_what_a_person_merges_while_another_merge_is_verified_has_that_tried_once_more(
+    stage: "Stage",
+) -> None:
+    """The branch has gone on: nothing is wrong, and nobody is asked."""
+    merging = f'case "$PWD" in *_integration) {stage.gate("merge")} ;; esac'
+    test = "|\n  " + "\n  ".join(merging.splitlines())
+    stage.write(plan(task(1, "echo one > one.txt"), test=test))
+    run = stage.start("run", "PLAN.md")
+    stage.wait_at("merge")
+    own, other = "musician/pair/_integration", "musician/pair/task-09"
+    stage.git("worktree", "add", "-q", "-b", other, "../elsewhere", own)
+    (stage.root.parent / "elsewhere" / "nine.txt").write_text("nine\n")
+    stage.git("-C", "../elsewhere", "add", "nine.txt")
+    stage.git("-C", "../elsewhere", "commit", "-qm", "nine")
+    made = stage.git("commit-tree", f"{other}^{{tree}}", "-p", own, "-p", other, "-m", "by hand").strip()
+    stage.git("update-ref", f"refs/heads/{own}", made)
+    stage.open_gate("merge")
+    assert stage.end(run).code == 0
+    assert not stage.view("task-01").asks
+    assert (stage.merged("one.txt"), stage.merged("nine.txt")) == ("one\n", "nine\n")
+    merges = stage.git("log", "--merges", "--format=%s", own).splitlines()
+    assert merges == ["Merge task-01: Task 1", "by hand"]
+
+
+@pytest.mark.deep
 def test_a_branch_somebody_tidied_away_after_its_merge_is_not_missed(stage: "Stage") -> None:
     stage.write(plan(task(1, "echo one > song.txt"), task(2, "echo two > other.txt")))
     stage.to_the_end()

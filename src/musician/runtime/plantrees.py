@@ -75,10 +75,8 @@ class PlanTrees(Protocol):
         """
         ...
 
-    def accept(self, trial: merge.Merged) -> None:
-        """Move the plan's branch to the trial's commit; :class:`TreeNotReady` if it is not where the trial
-        began.
-        """
+    def accept(self, trial: merge.Merged) -> bool:
+        """Move the plan's branch to the trial's commit; False if it has gone on from where the trial began."""
         ...
 
     def drop_trial(self, number: int) -> None: ...
@@ -178,8 +176,8 @@ class GitPlanTrees:
             give(self.root, trial.tree_path, copy=task.copy, share=task.share)
         return trial
 
-    def accept(self, trial: merge.Merged) -> None:
-        merge.accept_merge(self.root, self.plan.plan_id, trial.commit, trial.onto)
+    def accept(self, trial: merge.Merged) -> bool:
+        return merge.accept_merge(self.root, self.plan.plan_id, trial.commit, trial.onto)
 
     def drop_trial(self, number: int) -> None:
         merge.drop_trial(self.root, self.plan.plan_id, number)

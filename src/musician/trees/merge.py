@@ -104,23 +104,31 @@ def trial_merge(
     return Merged(commit=commit, onto=onto, tree_path=tree.path)
 
 
-def accept_merge(root: Root, plan_id: str, commit: str, expected_old: str) -> None:
+def accept_merge(root: Root, plan_id: str, commit: str, expected_old: str) -> bool:
     """Move the plan's branch from ``expected_old`` to ``commit``; nothing to do if it is there already.
 
-    :class:`TreeNotReady` if it is at neither, if ``commit`` does not contain ``expected_old``, or if somebody has the
-    branch checked out.
+    False, and nothing is moved, if it has gone on from ``expected_old``, as after a person's own merge: what was
+    verified is not what the branch would get, and is to be tried once more. :class:`TreeNotReady` if ``commit`` does
+    not contain ``expected_old``, or if somebody has the branch checked out.
     """
-    git, branch, at = Git(root.path), integration_branch(plan_id), merged_tip(root, plan_id)
+    git, at = Git(root.path), merged_tip(root, plan_id)
     if at == commit:
-        return
-    if at != expected_old or not git.holds(commit, expected_old):
+        return True
+    if not git.holds(commit, expected_old):
         raise TreeNotReady(
-            reason=f"branch {branch!r} is at {at}, the trial started from {expected_old}",
+            reason=f"the trial {commit} does not go on from {expected_old}",
             paths=(),
             remedy="merge on trial again",
         )
     check_not_held(root, plan_id)
-    move_integration(git, plan_id, commit, expected_old)
+    if at == expected_old:
+        try:
+            move_integration(git, plan_id, commit, expected_old)
+            return True
+        except GitFailed:
+            if merged_tip(root, plan_id) == expected_old:  # else it was moved just now
+                raise
+    return False
 
 
 def take_up_plan_files(root: Root, plan_id: str, branch: str, files: frozenset[bytes]) -> None:

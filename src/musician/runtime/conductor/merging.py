@@ -131,7 +131,7 @@ class Merger:
     async def _try_once(
         self, task: TaskSpec, commit: str | None, earlier: int, still_due: Callable[[], None]
     ) -> Trial | None:
-        """Try once; None if the trial it builds on was not accepted."""
+        """Try once; None if the trial it builds on was not accepted, or the branch has gone on without it."""
         async with self.lock:
             below, first = (self.queue[-1], self.queue[0]) if self.queue else (None, None)
             free = set(range(1, MOST_SIDE_BY_SIDE + 1)) - {each.number for each in self.queue}
@@ -164,7 +164,8 @@ class Merger:
                     await run_sync(self.trees.drop_trial, number)
                     return Trial(outcome=TrialOutcome.RED, detail=_told(result), earlier=earlier)
                 await run_sync(still_due)
-                await run_sync(self.trees.accept, found)
+                if not await run_sync(self.trees.accept, found):
+                    return None
                 await run_sync(partial(self.baselines(task).keep, found.commit, result.commands))
                 own.is_taken = True
         finally:

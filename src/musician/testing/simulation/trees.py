@@ -177,10 +177,11 @@ class Trees:
             tree_path=self.repository.place(f"_merge-{theirs}"),
         )
 
-    def accept(self, trial: Merged) -> None:
+    def accept(self, trial: Merged) -> bool:
         task_id, commit = trial.commit.split()
         self.repository.merged[task_id] = commit
         self.repository.accepted.append(task_id)
+        return True
 
     def drop_trial(self, number: int) -> None:
         pass
