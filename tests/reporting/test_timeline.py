@@ -2,13 +2,15 @@
 
 from musician import service
 from musician.protocol.conductor.opinion import Judgement, Opinion
-from musician.protocol.journal import Entry, EntryKind
+from musician.protocol.journal import JUDGED_BY_PERSON, Entry, EntryKind
+from musician.protocol.messages.kinds import MessageType
 from musician.protocol.states import State
 from musician.reporting.timeline import MOST_DECISIONS, decisions, happenings
 from musician.service.following import Source
 from musician.store.port import Store
 from musician.store.sqlite.store import SqliteStore
 from tests.conftest import Walk
+from tests.said import evidence, submission
 
 
 def test_what_one_second_holds_is_told_in_the_order_it_was_written(store: Store, walk: Walk) -> None:
@@ -84,6 +86,16 @@ def test_whoever_has_decided_is_named(store: Store, walk: Walk) -> None:
     ]
     verdict = next(each for each in happenings(store).happenings if each.task_id == "task-02" and each.by)
     assert verdict.shown_who == "task-00 (session 4f2a for ada)"
+
+
+def test_what_a_session_notes_makes_no_verdict_a_persons(store: Store, walk: Walk) -> None:
+    """DASHBOARD-ORDERS: what the verdict itself has tied to it counts, not what stands before it."""
+    claim = walk(store, "task-01", State.WORKING)
+    assert claim is not None
+    service.record(store, claim, Entry(kind=EntryKind.NOTE, text=JUDGED_BY_PERSON))
+    service.submit(store, claim, submission(MessageType.COMPLETION, "TASK COMPLETE"), verified=evidence())
+    service.judge(store, "task-01", State.REVIEW_FAILED, "it is rough")
+    assert [each.who for each in decisions(store).happenings] == ["the rules"]
 
 
 def test_all_decisions_are_reached_page_by_page(store: Store, walk: Walk) -> None:

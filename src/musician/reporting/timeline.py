@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import assert_never
 
 from musician import service
-from musician.protocol.journal import JUDGED_BY_PERSON, status_line
+from musician.protocol.journal import status_line
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import VERDICTS, State
 from musician.protocol.values import dataclass, replace
@@ -21,8 +21,6 @@ MOST_DECISIONS = 200
 """On a page, about: those of one stretch of the order stay together."""
 _MOST_PAGES = 20
 """Of changes that are looked through for them."""
-_MOST_OF_A_VERDICT = 100
-"""Changes of one transaction that gives a verdict, more than there are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,24 +88,19 @@ def decisions(store: Store, *, until: int | None = None) -> Decisions:
 def _decided_between(store: Store, after: int, until: int) -> Iterator[Happening]:
     signers = service.signers_between(store, after, until)
     by_agents = service.judged_by_agents(store, after, until)
-    by_person: set[str] = set()
-    # What stands before a verdict, in the same transaction, may stand on the page before.
-    for change in service.every_change(store, max(0, after - _MOST_OF_A_VERDICT), until=until):
+    by_persons = service.judged_by_persons(store, after, until)
+    for change in service.every_change(store, after, until=until):
         by = say_signer(signers.get(change.seq))
         match change.row:
-            case JournalRow(text=text) if text == JUDGED_BY_PERSON:
-                by_person.add(change.task_id)
             case HistoryRow(to_state=to_state, from_state=from_state) if to_state in VERDICTS:
-                if not by and change.task_id in by_person:
+                if not by and change.seq in by_persons:
                     by = "a person"
                 elif not by and change.seq in by_agents:
                     by = "the answering agent" if from_state is State.ERROR else "the reviewing agent"
-                by_person.discard(change.task_id)
-                if change.seq > after:
-                    what = str(to_state).replace("_", " ")
-                    yield replace(_happening(change), who=by or "the rules", what=what, text=change.said)
+                what = str(to_state).replace("_", " ")
+                yield replace(_happening(change), who=by or "the rules", what=what, text=change.said)
             case HumanRow(kind=kind, resolution=text) if (
-                change.source is Source.SETTLED and kind not in JUDGED and change.seq > after
+                change.source is Source.SETTLED and kind not in JUDGED
             ):
                 what = f"{kind} settled"
                 yield replace(_happening(change), who=by or "the program", what=what, text=text or "")

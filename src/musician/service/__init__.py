@@ -113,7 +113,7 @@ else:
             ),
             "own_sql": "execute query",
             "rebinding": "rebind",
-            "signing": "Signer judged_by_agents signed signers_between signers_of_messages",
+            "signing": "Signer judged_by_agents judged_by_persons signed signers_between signers_of_messages",
             "settling": "guarded keep_settings kept_settings",
             "smoothness": "PhaseSmoothness smoothness_by_phase",
             "spending": "accounts_of_plan accounts_of_task record_playtime record_usage usage_of_plan",

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import cast
 
+from musician.protocol.journal import JUDGED_BY_PERSON
 from musician.protocol.values import dataclass
 from musician.store.port import Store, Tx
 from musician.store.queries.changes import Changes
@@ -43,6 +44,12 @@ def signers_of_messages(store: Store, task_id: str) -> Mapping[int, Signer]:
     with store.read() as tx:
         rows = tx.all(Signatures.signed_messages, task_id=task_id)
     return {row.seq: Signer(name=row.name, session_id=row.session_id) for row in rows}
+
+
+def judged_by_persons(store: Store, seq: int, until: int) -> frozenset[int]:
+    """Return the places of the verdicts that persons gave, or who speaks for one, whether or not they signed."""
+    with store.read() as tx:
+        return frozenset(tx.all(Signatures.judged_by_persons, note=JUDGED_BY_PERSON, seq=seq, until=until))
 
 
 def judged_by_agents(store: Store, seq: int, until: int) -> frozenset[int]:

@@ -17,4 +17,5 @@ class Signatures:
     sign = Command("before name session_id")
     signed_between = Query(SignatureRow, "seq until")
     signed_messages = Query(SignatureRow, "task_id")
+    judged_by_persons = Query(int, "note seq until")
     judged_by_agents = Query(int, "seq until")

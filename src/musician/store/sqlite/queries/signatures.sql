@@ -14,6 +14,13 @@ WHERE c.seq > :seq AND c.seq <= :until;
 -- name: signed_messages
 SELECT id AS seq, name, session_id FROM signatures WHERE task_id = :task_id AND source = 'message';
 
+-- name: judged_by_persons
+-- The verdicts that a person's note, or that of who speaks for one, belongs to, signed or not.
+SELECT c.seq FROM changes c JOIN history h ON h.id = c.id
+JOIN journal j ON j.task_id = h.task_id AND j.text = :note
+JOIN rulings r ON r.journal_id = j.id AND r.message_id = h.message_id
+WHERE c.seq > :seq AND c.seq <= :until AND c.source = 'state';
+
 -- name: judged_by_agents
 -- The verdicts on what an agent was asked about, and has said something that counts.
 SELECT c.seq FROM changes c JOIN history h ON h.id = c.id
