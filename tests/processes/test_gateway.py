@@ -193,12 +193,13 @@ def test_a_proxy_is_asked_for_what_is_on_the_list_alone_and_not_for_what_is_spar
 ) -> None:
     """D36.7: nor for this machine."""
     monkeypatch.setenv("HTTPS_PROXY", f"me%40work:{WORD}@{proxy.at}")
-    monkeypatch.setenv("NO_PROXY", ".invalid, other.example")
+    monkeypatch.setenv("NO_PROXY", ".invalid, other.example, one.example:8443")
     upstream = Upstream.of_environment()
     assert upstream is not None
-    assert [upstream.is_for(host) for host in ("pypi.org", "a.invalid", "other.example", "localhost")] == [
-        *(True, False, False, False)
-    ]
+    assert [
+        upstream.is_for(host, 443) for host in ("pypi.org", "a.invalid", "other.example", "localhost")
+    ] == [*(True, False, False, False)]
+    assert [upstream.is_for("one.example", at) for at in (443, 8443)] == [True, False]
     assert int(through(tmp_path, "registry.invalid").split()[1]) == 502, "directly, where there is none"
     local = [f"localhost:{port}"]
     (tmp_path / "again").mkdir()

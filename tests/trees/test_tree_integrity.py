@@ -7,10 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from musician.protocol.errors import TreeNotReady
+from musician.protocol.errors import GitFailed, TreeNotReady
 from musician.trees.branches import full_ref, integration_branch
 from musician.trees.git import Git
-from musician.trees.integrity import begin_anew, beside, merged_tip, move_integration, put_right, strangers
+from musician.trees.integrity import (
+    _put_right,
+    begin_anew,
+    beside,
+    merged_tip,
+    move_integration,
+    put_right,
+    strangers,
+)
 from musician.trees.merge import Merged, accept_merge, ensure_integration, trial_merge
 from musician.trees.root import Root
 from musician.trees.steps import commit_step
@@ -56,6 +64,20 @@ def test_who_looks_while_the_program_moves_it_finds_nothing_wrong(root: Root, gi
     assert set(found) == {()}
     assert strangers(root, "greeter") == ()
     assert git(root.path, "rev-parse", BRANCH) == places[-1]
+
+
+@pytest.mark.parametrize("kind", ["unknown", "deleted", "by hand"])
+def test_what_was_seen_is_put_right_only_while_it_is_so(root: Root, git: GitCommand, kind: str) -> None:
+    """The program may have moved both refs since they were read."""
+    start = ensure_integration(root, "greeter", "trunk")
+    old, new = git(root.path, "commit-tree", "-m", "x", "-p", start, "trunk^{tree}"), start
+    for _ in range(2):
+        new = git(root.path, "commit-tree", "-m", "y", "-p", new, "trunk^{tree}")
+    move_integration(Git(root.path), "greeter", new, start)
+    found, ours = {"unknown": (old, None), "deleted": (None, old), "by hand": (start, start)}[kind]
+    with pytest.raises(GitFailed):
+        _put_right(root, Git(root.path), "greeter", found, ours, by_hand=True)
+    assert {git(root.path, "rev-parse", ref) for ref in (BRANCH, beside("greeter"))} == {new}
 
 
 def test_a_task_that_a_person_was_asked_to_merge_may_be_merged_by_hand_and_nothing_else(

@@ -122,7 +122,7 @@ class Gateway:
                 self._live -= {asking, far}
 
     def _connect(self, host: str, port: int) -> tuple[socket.socket, bytes]:
-        if self._upstream is not None and self._upstream.is_for(host):
+        if self._upstream is not None and self._upstream.is_for(host, port):
             return self._upstream.connect(host, port, within_s=_CONNECT_LIMIT_S)
         return socket.create_connection((host, port), timeout=_CONNECT_LIMIT_S), b""
 

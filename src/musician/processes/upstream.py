@@ -55,9 +55,9 @@ class Upstream:
         login = base64.b64encode(user.encode()).decode() if parts.username is not None else ""
         return cls(host=host, port=port, login=login, spared=spared)
 
-    def is_for(self, host: str) -> bool:
-        """Whether a host is reached by it; this machine never is."""
-        return host != "localhost" and not proxy_bypass(host, dict(self.spared))
+    def is_for(self, host: str, port: int) -> bool:
+        """Whether a host is reached by it, at a port: ``NO_PROXY`` may spare one alone. This machine never is."""
+        return host != "localhost" and not proxy_bypass(f"{host}:{port}", dict(self.spared))
 
     def connect(self, host: str, port: int, *, within_s: float) -> tuple[socket.socket, bytes]:
         """Return a tunnel to a host, and what has come through it already; OSError with the reason."""

@@ -55,16 +55,23 @@ def _put_right(
 ) -> tuple[str, ...]:
     """Where the branch is at ``found``. GitFailed, and nothing done, if the two are not there any more."""
     branch, own = full_ref(integration_branch(plan_id)), beside(plan_id)
+    none = "0" * len(found or ours or "")
     if ours is None:
-        git.run("update-ref", own, str(found))
+        git.run(
+            "update-ref", "--stdin", stdin=f"verify {branch} {found}\nupdate {own} {found} {none}\n".encode()
+        )
         return ()
     if found is None:
-        git.run("update-ref", branch, ours, "0" * len(ours))
+        git.run(
+            "update-ref", "--stdin", stdin=f"verify {own} {ours}\nupdate {branch} {ours} {none}\n".encode()
+        )
         return (
             f"the plan's branch {integration_branch(plan_id)} was deleted by somebody else; it is there again",
         )
     if by_hand and _has_only_merges(git, plan_id, ours, found):
-        git.run("update-ref", own, found, ours)
+        git.run(
+            "update-ref", "--stdin", stdin=f"verify {branch} {found}\nupdate {own} {found} {ours}\n".encode()
+        )
         return ()
     kept = partial_ref(integration_branch(plan_id), found, folder=MOVED)
     tree = checked_out_at(root, integration_branch(plan_id))

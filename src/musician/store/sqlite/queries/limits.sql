@@ -1,4 +1,4 @@
--- Limits of the accounts that agents have with their accounts: one breaker for each, the fleet's.
+-- Limits of the accounts that agents have with their providers: one breaker for each, the fleet's.
 
 -- name: account_of
 -- Of the newest session of a task.
