@@ -113,6 +113,7 @@ def test_the_keys_of_status_are_stable(claimed: Path, call: Call) -> None:
         "accounts",
         "ahead",
         "ceilings",
+        "hosts",
         "needs",
         "needs_human",
         "spending",
@@ -226,7 +227,7 @@ def test_a_watching_status_prints_again_when_something_changed(
         [*command, "status", "--watch"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     assert watching.stdout is not None
-    seen = [watching.stdout.readline() for _ in range(5)]
+    seen = [watching.stdout.readline() for _ in range(6)]
     assert "working" in seen[3]
     if by == "service":
         call("stop", "1")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from musician import service
-from musician.processes.identity import login_name
+from musician import __version__, service
+from musician.processes.identity import host_name, login_name
 from musician.project import Project
 from musician.protocol.states import State
 from tests.cli.test_cli_look_at_work import tree_of
@@ -280,7 +280,8 @@ def test_fleet_timeline_and_decisions_are_a_key_away(submitted: Path, call: Call
         async with terminal(submitted, size=(100, 40)) as seen:
             await seen.sees("task-01")
             await seen.press("4")
-            await seen.sees("Fleet", "task-01 musician-task-01")
+            await seen.sees("Fleet", f"{host_name()} (this machine), Musician {__version__}")
+            await seen.sees("task-01 musician-task-01")
             await seen.press("5")
             await seen.sees("Timeline", "say who is [bold]greeted[/]")
             await seen.press("6")

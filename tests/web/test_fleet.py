@@ -4,8 +4,8 @@ from pathlib import Path
 
 from starlette.testclient import TestClient
 
-from musician import service
-from musician.processes.identity import OwnProgram, ProcessIdentity
+from musician import __version__, service
+from musician.processes.identity import OwnProgram, ProcessIdentity, host_name
 from musician.project import Project
 from musician.protocol.claim import Claim
 from musician.protocol.settings import Settings
@@ -13,9 +13,9 @@ from tests.surroundings import Call
 
 
 def test_who_is_at_work_is_told_by_machine(claimed: Path, desk: TestClient, call: Call) -> None:
-    """One that left no process is of no known machine; a name of a machine is text; who is gone is not told."""
+    """A session by hand is where it claimed; a name of a machine is text; who is gone is not told."""
     page = desk.get("/fleet").text
-    assert "Machine not known <small>1 at work</small>" in page
+    assert f"{host_name()} <small>1 at work, Musician {__version__}</small>" in page
     assert "by hand" in page
     project = Project(str(claimed))
     service.claim(project.store, "task-02", "s2", settings=Settings())
@@ -29,6 +29,13 @@ def test_who_is_at_work_is_told_by_machine(claimed: Path, desk: TestClient, call
     assert "Mixed versions are at work: 9.1, 9.2." in page
     assert page.index("1 at work, Musician 9.2") < page.index("1 at work, Musician 9.1")
     assert "Python 3.12.1, Plan 9" in page
+    told = call("status").out
+    assert "on one, Musician 9.1: task-01" in told
+    assert "Mixed versions are at work: 9.1, 9.2." in told
+    assert call("status", "--json").json["hosts"] == [
+        {"name": "<b>two</b>", "versions": ["9.2"], "tasks": ["task-02"]},
+        {"name": "one", "versions": ["9.1"], "tasks": ["task-01"]},
+    ]
     conducting = service.start_conducting(project.store, "c", other_is_alive=None, settings=Settings())
     run = OwnProgram(host="three", version="9.1", python="3.11.2", system="<i>Inferno")
     service.register_program(project.store, "task-00", conducting.epoch, run)

@@ -2,7 +2,7 @@
 
 import math
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from musician import service
 from musician.cli.context import App
 from musician.cli.options import command, complete_task, parse_row, plan_option
 from musician.cli.render import fields, lines, pairs, show, table
+from musician.processes.identity import host_name
 from musician.processes.machine import MACHINE
 from musician.processes.output import one_line
 from musician.protocol.arguments import as_argument
@@ -29,6 +30,7 @@ from musician.store.rows import PlanRow, SessionRow, TaskRow, UsageRow
 
 if TYPE_CHECKING:
     from musician.protocol.conductor.anomalies import Anomaly
+    from musician.reporting.fleet import Host
 
 _MOST_ERROR_CHARS = 200
 
@@ -92,6 +94,7 @@ def _print_all(app: App, *, everything: bool) -> None:
     anomalies = [(task_id, found) for task_id, each in standings.items() for found in each.anomalies]
     limits = [(task_id, each.view) for task_id, each in standings.items() if each.view.limited_until]
     closed = service.closed_accounts(app.shown)
+    hosts, mixed = _fleet(app, at_hand)
     ceilings = dict(_reached(app, plans))
     ahead = [met for plan in plans for met in met_ahead(service.foreseen(app.shown, plan.plan_id))]
     if app.json:
@@ -105,6 +108,14 @@ def _print_all(app: App, *, everything: bool) -> None:
                 fields(phase, spending=spending_document(_used_by(used, tasks, phase))) for phase in phases
             ],
             "plans_left_out": left_out,
+            "hosts": [
+                {
+                    "name": host.name,
+                    "versions": list(host.versions),
+                    "tasks": [each.task_id for each in host.workers],
+                }
+                for host in hosts
+            ],
             "tasks": [
                 fields(
                     row,
@@ -140,6 +151,12 @@ def _print_all(app: App, *, everything: bool) -> None:
         for row in tasks
     ]
     table(("TASK", "STATE", "PHASE", "WORKED BY", "HEARTBEAT", "TITLE"), rows)
+    for host in hosts:
+        from musician.reporting.fleet import say_host
+
+        lines(f"on {say_host(host, here=host_name())}: {', '.join(each.task_id for each in host.workers)}")
+    if mixed:
+        lines(mixed)
     if left_out:
         lines(f"finished plans left out: {left_out} (--all shows them too)")
     if used:
@@ -162,6 +179,18 @@ def _print_all(app: App, *, everything: bool) -> None:
             lines(f"{phase.plan_id}: {say_smoothness(phase)}")
     for need in needs:
         lines(_needed(need))
+
+
+def _fleet(app: App, at_hand: Mapping[str, Standing]) -> tuple[tuple["Host", ...], str]:
+    """Return who is at work on what, by machine, and what is to be said of their versions."""
+    from musician.reporting.fleet import conducts, fleet_in, say_mixed, versions_of
+    from musician.runtime.owners import owner_of
+
+    if app.is_archived:
+        return (), ""
+    programs = service.programs_at_work(app.store)
+    hosts = fleet_in(at_hand, programs, lambda view: owner_of(app.root, view, app.settings, MACHINE))
+    return hosts, say_mixed(versions_of(hosts, conducts(app.store)))
 
 
 def _is_conducted(app: App) -> bool:

@@ -1,18 +1,21 @@
 """Lists who is at work, by the machine he is on, as far as the database knows it: the same for one machine and many."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from itertools import groupby
 from operator import attrgetter
 
 from musician import service
+from musician.processes.output import one_line
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import ACTIVE
-from musician.protocol.values import dataclass, replace
+from musician.protocol.values import dataclass
 from musician.reporting.needs_me import standings_in
 from musician.reporting.overview import Lane, OwnerOf, lane_of
 from musician.reporting.standing import Standing
 from musician.store.port import Store
 from musician.store.rows import ProgramRow
+
+_MOST_HOST_CHARS = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +32,7 @@ class Worker:
     last_seen: str
     lane: Lane
     program: ProgramRow | None = None
-    """None of a session that somebody opened by hand."""
+    """None of one that an older version has claimed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +60,23 @@ def versions_of(hosts: Iterable[Host], conductor: ProgramRow | None) -> tuple[st
     return tuple(sorted(found | ({conductor.version} if conductor else set())))
 
 
+def say_mixed(versions: Collection[str]) -> str:
+    """Return what mixed versions mean, "" where one is at work, or none."""
+    if len(versions) < 2:
+        return ""
+    return (
+        f"Mixed versions are at work: {', '.join(versions)}. The older ones do not know what the newest may ask of"
+        " them: install one version everywhere, and start the workers again."
+    )
+
+
+def say_host(host: Host, *, here: str) -> str:
+    """Return a machine's name, and with which versions of the program there is work on it."""
+    this = " (this machine)" if host.name == here else ""
+    versions = f", Musician {' and '.join(host.versions)}" if host.versions else ""
+    return one_line(f"{host.name or 'an unknown machine'}{this}{versions}", _MOST_HOST_CHARS)
+
+
 def conducts(store: Store) -> ProgramRow | None:
     """Return the program of the run that holds the conductor's row; None if none does."""
     return next((each for each in service.programs_at_work(store) if each.task_id == CONDUCTOR), None)
@@ -64,18 +84,24 @@ def conducts(store: Store) -> ProgramRow | None:
 
 def fleet_of(store: Store, owner_of: OwnerOf) -> tuple[Host, ...]:
     """Return the machines by name, each with who is at work on it; a session of an unknown one stands first."""
-    standings = standings_in(service.glance_at(store)).values()
-    programs = {each.task_id: each for each in service.programs_at_work(store)}
+    return fleet_in(standings_in(service.glance_at(store)), service.programs_at_work(store), owner_of)
+
+
+def fleet_in(
+    standings: Mapping[str, Standing], at_work: Iterable[ProgramRow], owner_of: OwnerOf
+) -> tuple[Host, ...]:
+    """The same of one moment."""
+    programs = {each.task_id: each for each in at_work}
     workers = [
-        replace(_worker(each, owner_of), program=programs.get(each.task_id))
-        for each in standings
+        _worker(each, programs.get(each.task_id), owner_of)
+        for each in standings.values()
         if each.state in ACTIVE and each.view.row.session_id
     ]
     by_host = groupby(sorted(workers, key=attrgetter("host", "task_id")), key=attrgetter("host"))
     return tuple(Host(name=name, workers=tuple(found)) for name, found in by_host)
 
 
-def _worker(standing: Standing, owner_of: OwnerOf) -> Worker:
+def _worker(standing: Standing, program: ProgramRow | None, owner_of: OwnerOf) -> Worker:
     view = standing.view
     row, client = view.row, view.client
     session = next((each for each in reversed(view.sessions) if each.session_id == row.session_id), None)
@@ -83,7 +109,7 @@ def _worker(standing: Standing, owner_of: OwnerOf) -> Worker:
     own = [each for each in view.processes if each.claim_epoch == epoch and each.role == "musician"]
     place = own[0] if own else client
     return Worker(
-        host="" if place is None else place.host,
+        host=place.host if place is not None else "" if program is None else program.host,
         pid=None if place is None else place.pid,
         task_id=row.task_id,
         name=row.worked_by or "",
@@ -92,4 +118,5 @@ def _worker(standing: Standing, owner_of: OwnerOf) -> Worker:
         since="" if session is None else session.started_at,
         last_seen=row.last_heartbeat or "",
         lane=lane_of(standing, owner_of(view)),
+        program=program,
     )

@@ -8,6 +8,7 @@ its owner's, however old its heartbeat looks; and a task whose instruction canno
 from typing import NoReturn
 
 from musician import service
+from musician.processes.identity import own_program
 from musician.protocol.errors import ClaimBlocked, InvalidPlan
 from musician.protocol.names import check_session_id, check_task_id
 from musician.protocol.rules.liveness import Owner
@@ -43,7 +44,9 @@ def claim_task(
     reason = _why_blocked(root, view, session, settings, world)
     if reason:
         block(store, view, session, reason, quiet=quiet)
-    return service.claim(store, task_id, session, quiet=quiet, out_of_turn=out_of_turn, settings=settings)
+    taken = service.claim(store, task_id, session, quiet=quiet, out_of_turn=out_of_turn, settings=settings)
+    service.register_program(store, task_id, taken.claim.epoch, own_program())
+    return taken
 
 
 def block(store: Store, view: TaskView, session_id: str, reason: str, *, quiet: bool) -> NoReturn:

@@ -3,7 +3,7 @@
 from musician.processes.identity import host_name
 from musician.processes.machine import MACHINE
 from musician.project import Project
-from musician.reporting.fleet import Worker
+from musician.reporting.fleet import Worker, conducts, say_host, say_mixed, versions_of
 from musician.reporting.overview import Overview
 from musician.runtime import overseeing
 from musician.top.needs import OfTask
@@ -15,11 +15,20 @@ from musician.top.task import Task
 class Fleet(Page):
     def fold(self, _: Overview, project: Project) -> Folded:
         rows: list[Row] = []
-        for host in overseeing.fleet(project, MACHINE):
-            here = " (this machine)" if host.name == host_name() else ""
-            rows.append(heading(f"host-{host.name}", f"{host.name or 'on an unknown machine'}{here}"))
+        hosts, conductor = overseeing.fleet(project, MACHINE), conducts(project.store)
+        if mixed := say_mixed(versions_of(hosts, conductor)):
+            rows.append(row("mixed", mixed))
+        if conductor is not None:
+            run = f"The run: Musician {conductor.version} on {conductor.host} (Python {conductor.python},"
+            rows.append(row("run", f"{run} {conductor.system})"))
+        for host in hosts:
+            rows.append(heading(f"host-{host.name}", say_host(host, here=host_name())))
+            if host.runs_on:
+                rows.append(row(f"runs-on-{host.name}", f"  {host.runs_on}"))
             rows.extend(_worker_row(each) for each in host.workers)
-        return (("Fleet", "bold"),), rows or [row("none", "Nobody is at work.")]
+        if not hosts:
+            rows.append(row("none", "Nobody is at work."))
+        return (("Fleet", "bold"),), rows
 
     def open_row(self, opens: object) -> None:
         if isinstance(opens, OfTask):

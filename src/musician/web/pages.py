@@ -20,7 +20,7 @@ from musician.reporting.asks import answers_to
 from musician.reporting.comments import Round, Said, places_of, rounds_of, said_beside, since
 from musician.reporting.diff_view import file_view
 from musician.reporting.evidence import evidence_of
-from musician.reporting.fleet import conducts, versions_of
+from musician.reporting.fleet import conducts, say_mixed, versions_of
 from musician.reporting.needs_me import needs_of
 from musician.reporting.offers import offers_to
 from musician.reporting.plan_list import list_plans
@@ -116,7 +116,7 @@ def fleet(request: Request) -> HTMLResponse:
         run=run,
         here=host_name(),
         conductor=conductor,
-        versions=versions_of(hosts, conductor),
+        mixed=say_mixed(versions_of(hosts, conductor)),
     )
 
 

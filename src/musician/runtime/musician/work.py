@@ -14,7 +14,6 @@ import anyio.to_thread
 from musician import service
 from musician.agents.registry import account_for, model_of_subagents
 from musician.plans.model import Network, Sandboxing, TaskSpec
-from musician.processes.identity import own_program
 from musician.processes.life_lock import HeldBy, lock_path
 from musician.processes.machine import Machine
 from musician.processes.output import one_line
@@ -200,7 +199,6 @@ def _prepare(
     claim = taken.claim
     identity = world.machine.own_identity()
     service.record_process(store, claim, "musician", identity)
-    service.register_program(store, claim.task_id, claim.epoch, own_program())
     task = load_task_file(root, claim.task_id, taken.instruction_path)
     agent = agent or task.agent
     service.describe_session(store, claim, agent=agent, account=account_for(task, agent))
