@@ -64,7 +64,10 @@ def test_a_session_is_told_handed_off_and_stopped_and_each_word_is_watched(claim
             await seen.sees("emergency 5: stored")
             await seen.press("m")
             await seen.sees(
-                "Messages of task-01", "look at the prices", "Stop now: write the HANDOFF and exit."
+                "Messages of task-01",
+                f"conductor ({login_name()})",
+                "look at the prices",
+                "Stop now: write the HANDOFF and exit.",
             )
             await seen.press("q", "q")
             await seen.sees("for you")

@@ -11,6 +11,7 @@ from musician.project import Project
 from musician.protocol.names import CONDUCTOR
 from musician.reporting.overview import Overview
 from musician.reporting.standing import Standing, names_of
+from musician.reporting.timeline import say_signer
 from musician.store.port import Store
 from musician.store.rows import MessageRow, ReceiptRow
 from musician.top.offers import say_offer
@@ -36,7 +37,12 @@ class Messages(Page):
         names = names_of(service.task_view(store, task_id))
         every = service.messages_of(store, task_id, most=MOST_SHOWN)
         receipts = service.receipts_of(store, task_id)
-        rows = [found for each in every for found in _rows(each, names, receipts)]
+        signers = service.signers_of_messages(store, task_id)
+        rows = [
+            found
+            for each in every
+            for found in _rows(each, names, receipts, by=say_signer(signers.get(each.id)))
+        ]
         return ((f"Messages of {task_id}", "bold"),), rows or [row("none", "Nothing was said yet.")]
 
     def start(self, rows: list[Row]) -> int:
@@ -63,14 +69,16 @@ def watched(store: Store, standing: Standing) -> Iterator[Row]:
         )
 
 
-def _rows(each: MessageRow, names: Mapping[str, str], receipts: Mapping[int, ReceiptRow]) -> Iterator[Row]:
+def _rows(
+    each: MessageRow, names: Mapping[str, str], receipts: Mapping[int, ReceiptRow], *, by: str
+) -> Iterator[Row]:
     mark = f"  {_mark(receipts.get(each.id))}" if each.from_session == CONDUCTOR else ""
     who = names.get(each.from_session, each.from_session)
     yield Row(
         key=f"message-{each.id}",
         parts=(
             (f"{each.timestamp}  ", "dim"),
-            (who, "bold"),
+            (f"{who} ({by})" if by else who, "bold"),
             (f"  {each.message_type.replace('_', ' ')} {each.id}", "$text-accent"),
             (mark, ""),
         ),
