@@ -2,13 +2,16 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
 from contextlib import closing
 from dataclasses import dataclass
+from http.client import HTTPConnection
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import psutil
 import pytest
@@ -288,6 +291,19 @@ def _asked(folder: Path, *words: str) -> str:
     return ran.stdout
 
 
+def _address_in(said: str) -> str:
+    found = re.search(r"http://127\.0\.0\.1:\d+/enter\?token=[0-9a-f]+", said)
+    assert found, said
+    return found.group()
+
+
+def _page(address: str) -> None:
+    """Without a cookie the page refuses; that it does says that somebody answers."""
+    with closing(HTTPConnection(urlsplit(address).netloc, timeout=HANG_S)) as line:
+        line.request("GET", "/")
+        assert line.getresponse().status == 403
+
+
 @pytest.mark.deep
 def test_who_looks_on_at_a_terminal_reviews_the_last_task_himself(tmp_path: Path) -> None:
     """Sent back once with a point on a line, then approved: the musician answers, and the demo goes on to its end."""
@@ -298,12 +314,14 @@ def test_who_looks_on_at_a_terminal_reviews_the_last_task_himself(tmp_path: Path
         def asked(*judge: tuple[str, ...]) -> None:
             terminal.until(lambda said: "It waits for you" in said)
             assert views_of(folder)["task-04"].row.state is State.NEEDS_REVIEW
+            _page(address)  # a run has ended in the same process, and the page lives
             for words in judge:
                 _asked(folder, "review", *words)
             terminal.said = ""
             terminal.press(b" ")
 
         terminal.until(lambda said: "Open it; any key" in said)
+        address = _address_in(terminal.said)
         terminal.press(b" ")
         asked(
             ("comment", "task-04", "pigeonpost/desk.py:1", "Say what an ounce is."),

@@ -116,6 +116,27 @@ def test_a_subreaper_can_end_all_that_came_out_of_it(trees: Any, stubborn: str) 
     assert [process.pid for process in trees.living()] == [reaper.pid]
 
 
+SPARING = """
+import os, subprocess, sys
+from musician.processes.ending import adopting_orphans
+before = subprocess.Popen(["bash", "-c", "read; sleep 303 & read"], stdin=subprocess.PIPE)
+with adopting_orphans(0.2):
+    child = subprocess.Popen(["sleep", "304"])
+    before.stdin.write(b"\\n"); before.stdin.flush()
+    while not subprocess.run(["pgrep", "-P", str(before.pid)], stdout=subprocess.DEVNULL).returncode == 0: pass
+print(before.poll(), child.wait(), flush=True)
+sys.stdin.read()
+"""
+
+
+def test_whom_a_program_had_before_stays_with_all_below_it(trees: Any) -> None:
+    """The demo serves its page while run after run begins and ends in the same process."""
+    program = trees.python(SPARING, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert program.stdout.readline() == b"None -15\n"
+    others = sorted(process.name() for process in trees.living() if process.pid != program.pid)
+    assert others == ["bash", "sleep"]
+
+
 def test_without_descendants_there_is_nothing_to_end(trees: Any) -> None:
     code = "from musician.processes.ending import end_own_descendants as end; print(end(5))"
     asked = trees.python(code, stdout=subprocess.PIPE)

@@ -70,21 +70,24 @@ def end_newcomers(identity: ProcessIdentity, known: frozenset[psutil.Process], *
 
 @contextlib.contextmanager
 def adopting_orphans(grace_s: float) -> Iterator[None]:
-    """Adopt orphans below this process for the duration of the block, and end all that is below it at the end.
+    """Adopt orphans below this process for the duration of the block, and end all that came below it at the end.
 
-    Afterwards this process adopts nobody, unless it did so before: it may be a program that uses ours as a library.
+    Whom it had before stays: it may be a program that uses ours as a library, or the demo, whose dashboard goes on.
+    Afterwards this process adopts nobody, unless it did so before.
     """
-    was_one = is_subreaper()
+    was_one, before = is_subreaper(), frozenset(psutil.Process().children())
     become_subreaper()
     try:
         yield
     finally:
-        end_own_descendants(grace_s)
+        end_own_descendants(grace_s, but=before)
         become_subreaper(is_one=was_one)
 
 
-def end_own_descendants(grace_s: float) -> bool:
+def end_own_descendants(grace_s: float, *, but: frozenset[psutil.Process] = frozenset()) -> bool:
     """End everything below this process; True when nothing is left. Whole only in a subreaper.
+
+    ``but`` are children that stay, with all below them.
 
     Exit statuses stay where they are: children are still to be waited for by whoever started them.
     """
@@ -92,7 +95,7 @@ def end_own_descendants(grace_s: float) -> bool:
     spared = never_signalled()
 
     def find(known: _Processes) -> _Processes:
-        return _living(_with_descendants(known | {own}), spared)
+        return _living(_with_descendants(known | {own}) - _with_descendants(but), spared)
 
     children = {child.pid for child in own.children()}
     return _end(find, lambda process: process.pid in children, grace_s)
@@ -134,7 +137,7 @@ def _recorded(identity: ProcessIdentity) -> Iterator[psutil.Process]:
                 yield psutil.Process(pid)
 
 
-def _with_descendants(roots: _Processes) -> _Processes:
+def _with_descendants(roots: Iterable[psutil.Process]) -> _Processes:
     children = defaultdict(list)
     for pid in psutil.pids():
         with contextlib.suppress(psutil.Error):
