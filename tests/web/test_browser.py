@@ -517,6 +517,31 @@ def test_every_page_fits_a_phone_and_a_thumb_reviews_on_it(
     assert call("status", "1", "--json").json["state"] == "review_failed"
 
 
+WORDS_CUT = """() => [...document.querySelectorAll(".plan td, .plan th, .plan td *")].flatMap(each =>
+  [...each.childNodes].filter(node => node.nodeType === Node.TEXT_NODE).flatMap(node =>
+    [...node.data.matchAll(/[\\p{L}]+/gu)].filter(word => {
+      const range = document.createRange();
+      range.setStart(node, word.index);
+      range.setEnd(node, word.index + word[0].length);
+      return new Set([...range.getClientRects()].map(box => box.top)).size > 1;
+    }).map(word => word[0])))"""
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("width", [390, 700, 900, 1000])
+def test_no_word_of_the_tasks_is_cut_at_any_width(
+    submitted: Path, command: tuple[str, ...], browser: BrowserContext, width: int
+) -> None:
+    """700 is a screen of 1400 at 200 %."""
+    page = browser.new_page()
+    page.set_viewport_size({"width": width, "height": 600})
+    with Served(submitted, command) as desk:
+        page.goto(desk.address)
+        expect(page.get_by_role("rowheader", name="task-01")).to_be_visible()
+        assert page.evaluate(WORDS_CUT) == []
+    page.close()
+
+
 @pytest.mark.deep
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_page_can_be_used_without_seeing_it(
