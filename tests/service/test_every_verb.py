@@ -113,6 +113,8 @@ def set_the_stage(store: Store) -> None:
         service.propose(store, claim(WORKING), draft(title), folder="proposals", taken=())
     lock(store, plan((task("task-51"),), plan_id="old"))
     service.archive_plan(store, "old", OLD, abandoned="no time")
+    lock(store, plan((task("task-61"),), plan_id="still"))
+    service.pause_plan(store, "still", who="ada", reason="lunch")
     service.start_conducting(store, "conductor", other_is_alive=None, settings=Settings())
     with store.write() as tx:  # a limit that is over, of the account of all these sessions
         tx.run(Limits.keep_limit, account="", met_at_s=1.0, until_s=2.0, times=1)
@@ -185,6 +187,8 @@ VERBS: Mapping[str, Callable[[Store], object]] = {
     "limit_account": lambda s: service.limit_account(s, "", said_s=60.0, own_s=1.0),
     "refuse_account": lambda s: service.refuse_account(s, "", WORKING, "no credit"),
     "refuse": lambda s: service.refuse(s, claim(WORKING), "no credit", NOTE),
+    "pause_plan": lambda s: service.pause_plan(s, LOCKED.plan_id, who="ada", reason="lunch"),
+    "resume_plan": lambda s: service.resume_plan(s, "still", who="ada", settings=Settings()),
     "lock_plan": lambda s: lock(s, plan((task("task-31"),), plan_id="second")),
     "measure_context": lambda s: service.measure_context(s, claim(WORKING), 12.5),
     "meet_client": lambda s: service.meet_client(s, claim(SUBMITTED).session_id, MET),

@@ -11,6 +11,7 @@ from musician.cli.context import App
 from musician.cli.faults import FAILED
 from musician.cli.options import command
 from musician.cli.plan_end import archive, drop, list_plans, restore, show_plan
+from musician.cli.plan_pause import pause, resume
 from musician.cli.render import fields, pairs, show, show_text, table
 from musician.plans.draft import draft_plan, plan_id_for
 from musician.plans.graph import draw_mermaid, draw_text, kept_apart
@@ -46,10 +47,10 @@ _AMENDED = {
 
 @click.group("plan")
 def plan() -> None:
-    """Make, check, draw, lock and amend plans; put away those that have ended."""
+    """Make, check, draw, lock and amend plans; pause them; put away those that have ended."""
 
 
-for _each in (list_plans, show_plan, archive, restore, drop):
+for _each in (list_plans, show_plan, pause, resume, archive, restore, drop):
     plan.add_command(_each)
 
 

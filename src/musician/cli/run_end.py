@@ -57,6 +57,7 @@ class End:
             ],
             "needs_human": [_ask(ask, self.plan_id) for ask in self.asks],
             "spending": spending_document(self._used),
+            "paused": self.outcome.paused or None,
             "pruned": list(self.outcome.pruned),
             "unmerged": list(self.outcome.unmerged),
             "branch": {
@@ -120,6 +121,11 @@ class End:
                     "Have a task mend it, or take `require: green` out of the plan; then `musician plan amend` it, and"
                     f" run the same command again: {self.again}"
                 )
+            case Ending.NEEDS_HUMAN if self.outcome.paused:
+                yield f"{self.outcome.paused}. {self._tally()}."
+                yield from self._asked()
+                yield f"To let it go on: musician plan resume {self.plan_id}"
+                yield f"Then run the same command again: {self.again}"
             case Ending.NEEDS_HUMAN:
                 yield f"{self.plan_id} waits for you: {self._tally()}."
                 yield from otherwise

@@ -22,6 +22,7 @@ from musician.protocol.states import ACTIVE, State
 from musician.reporting.ahead import Met, met_ahead, met_by, say_ahead
 from musician.reporting.closed import say_closed
 from musician.reporting.needs_me import Need, needs_in, needs_of, standings_in
+from musician.reporting.plan_list import pause_document
 from musician.reporting.spending import say_usage, spending_document
 from musician.reporting.standing import Standing
 from musician.runtime.in_force import settings_of_plan
@@ -97,12 +98,15 @@ def _print_all(app: App, *, everything: bool) -> None:
     hosts, mixed = _fleet(app, at_hand)
     ceilings = dict(_reached(app, plans))
     ahead = [met for plan in plans for met in met_ahead(service.foreseen(app.shown, plan.plan_id))]
+    paused = service.paused_plans(app.shown)
     if app.json:
         document = {
             "database": app.shown.name,
             "conductor": None if conductor is None else fields(conductor, heartbeat=_life(app, conductor)),
             "plans": [
-                {name: value for name, value in fields(plan).items() if name != "text"} for plan in plans
+                {name: value for name, value in fields(plan).items() if name != "text"}
+                | {"paused": pause_document(paused.get(plan.plan_id))}
+                for plan in plans
             ],
             "phases": [
                 fields(phase, spending=spending_document(_used_by(used, tasks, phase))) for phase in phases
@@ -143,6 +147,11 @@ def _print_all(app: App, *, everything: bool) -> None:
         return
     lines(f"database: {app.shown.name}")
     lines(f"conductor: {_conductor(app, conductor, plans)}")
+    for plan in plans:
+        if plan.plan_id in paused:
+            lines(
+                f"plan {plan.plan_id}: {paused[plan.plan_id].said}; on: musician plan resume {plan.plan_id}"
+            )
     if not tasks:
         lines("no tasks yet: lock a plan (musician plan lock PLAN.md) or add a task (musician task add)")
         return

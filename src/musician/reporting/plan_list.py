@@ -4,12 +4,15 @@ from musician import service
 from musician.protocol.states import State
 from musician.protocol.values import dataclass
 from musician.store.port import Store
-from musician.store.rows import ArchiveRow, PlanRow
+from musician.store.rows import ArchiveRow, PauseRow, PlanRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedPlan:
-    """``state`` is open, complete, archived or abandoned; ``abandoned`` says why, None if it was not."""
+    """``state`` is open, paused, complete, archived or abandoned; ``abandoned`` says why, None if it was not.
+
+    ``paused`` says by whom, since when and why it is, None if it is not.
+    """
 
     plan_id: str
     title: str
@@ -19,6 +22,7 @@ class ListedPlan:
     locked_at: str
     ended_at: str | None
     abandoned: str | None
+    paused: str | None = None
 
     @property
     def is_away(self) -> bool:
@@ -33,16 +37,24 @@ def list_plans(store: Store) -> tuple[ListedPlan, ...]:
 
 def listed(store: Store, row: PlanRow) -> ListedPlan:
     tasks = service.tasks_of(store, row.plan_id)
+    pause = service.pause_of_plan(store, row.plan_id)
+    open_state = "open" if pause is None else "paused"
     return ListedPlan(
         plan_id=row.plan_id,
         title=row.title,
-        state="open" if row.finished_at is None else "complete",
+        state=open_state if row.finished_at is None else "complete",
         tasks=len(tasks),
         completed=sum(task.state is State.COMPLETE for task in tasks),
         locked_at=row.locked_at,
         ended_at=row.finished_at,
         abandoned=None,
+        paused=None if pause is None else pause.said,
     )
+
+
+def pause_document(row: PauseRow | None) -> dict[str, str] | None:
+    """Return who has paused a plan, when and why, as its keys in ``--json`` have it; None if nobody has."""
+    return None if row is None else {"who": row.who, "at": row.at, "reason": row.reason}
 
 
 def say_left_open(row: ArchiveRow) -> str:

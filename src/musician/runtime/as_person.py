@@ -8,6 +8,11 @@ from musician.project import Project
 from musician.store.port import Store
 
 
+def person_name() -> str:
+    """Return the name that the person at a surface is known by, where a row says it in words."""
+    return login_name()
+
+
 def as_person(project: Project) -> Store:
     """Return the project's open database, signed. A client's session that gives a command in its shell speaks for the
     person, and is told apart.

@@ -19,7 +19,7 @@ waiters are rung after the commit. Where do we …
 - record what a person must decide? ``people``; play a task again, or go on without it? ``again``
 - propose what is worth keeping, and decide on it? ``proposals``; near-duplicates: ``similarity``
 - keep what a reviewing agent said? ``opinions``
-- have a phase stand still, and go on? ``pausing``
+- have a phase or a plan stand still, and go on? ``pausing``
 - keep a conversation? ``conversations``; wait for a provider's limit? ``limits``
 - tell the database's guards what they must know of the settings? ``settling``
 - see how smoothly it goes? ``smoothness``; write down what it used? ``spending``
@@ -101,7 +101,7 @@ else:
             "limited_for_s prove refuse refuse_account",
             "observation": "Observation nudge observe",
             "opinions": "as_opinion keep_opinion",
-            "pausing": "go_on pause",
+            "pausing": "PlanPause go_on pause pause_of_plan pause_plan paused_plans resume_plan",
             "people": "ask_human judge_as_person open_asks resolve_asks retry_troubles",
             "permits": "grants_of note_refusal urgent_messages was_taken",
             "plans": (

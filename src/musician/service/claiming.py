@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from musician.protocol.claim import Claim
-from musician.protocol.errors import ClaimBlocked
+from musician.protocol.errors import ClaimBlocked, PlanPaused
 from musician.protocol.messages.types import ClaimBlockedNotice
 from musician.protocol.names import (
     CONDUCTOR,
@@ -25,7 +25,7 @@ from musician.store.queries.messages import Messages
 from musician.store.queries.plans import Plans
 from musician.store.queries.sessions import Sessions
 from musician.store.queries.tasks import BeforeClaimRow, Tasks
-from musician.store.rows import TaskRow
+from musician.store.rows import PauseRow, TaskRow
 
 if TYPE_CHECKING:
     from musician.protocol.settings import Settings
@@ -55,8 +55,9 @@ def claim(
 
     Raises :class:`ClaimBlocked` when the task has a live owner, is in a state that cannot be claimed, has no
     instruction, comes after one that is not finished (``out_of_turn`` lets it), or while a session is at work on a task
-    that shares its dangerous files. The task is then as it was; the session's fallback row and a ``claim_blocked``
-    message are written, unless ``quiet`` (a polling worker) (D9).
+    that shares its dangerous files; :class:`PlanPaused` of a task that could be had but for its plan's pause. The task
+    is then as it was; the session's fallback row and a ``claim_blocked`` message are written, unless ``quiet`` (a
+    polling worker) (D9).
     """
     check_task_id(task_id)
     session = check_session_id(session_id)
@@ -67,8 +68,11 @@ def claim(
         if _owns(tx, row, session) and row.state in ACTIVE - {State.EXIT_REQUESTED}:
             return _taken(row, session, before, is_new=False)
         taken = _taken(row, session, before, is_new=True)
+        blocked = _why_blocked(tx, row, session, before, settings)
+        paused = tx.one(Plans.pause, plan_id=row.plan_id) if before.is_paused and not blocked else None
         reason = (
-            _why_blocked(tx, row, session, before, settings)
+            blocked
+            or ("" if paused is None else f"plan {row.plan_id} is {paused.said}")
             or ("" if out_of_turn else _why_not_yet(tx, row))
             or _try(tx, taken)
         )
@@ -77,8 +81,22 @@ def claim(
             return taken
         if not quiet:
             _block(tx, row, session, reason)
+    if paused is not None:
+        raise _paused(row, paused)
     raise ClaimBlocked(
         task_id=task_id, state=row.state, reason=reason, owner=row.session_id if row.state in ACTIVE else None
+    )
+
+
+def _paused(row: TaskRow, pause: PauseRow) -> PlanPaused:
+    return PlanPaused(
+        task_id=row.task_id,
+        state=row.state,
+        plan_id=pause.plan_id,
+        who=pause.who,
+        since=pause.at,
+        why=pause.reason,
+        said=pause.said,
     )
 
 

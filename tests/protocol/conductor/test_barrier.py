@@ -176,3 +176,37 @@ def test_whatever_a_sibling_is_at_a_barrier_is_judged_only_in_stillness_and_neve
             assert mine or sibling.is_running or lives, "somebody will come to a boundary"
         assert Launch(task_id="task-02") not in acts
     assert judgements > len(all_siblings()) / 2
+
+
+# -- a plan that a person has paused ------------------------------------------------------------------------------
+
+PAUSED = "plan band is paused by ada since 2026-01-01 12:00:00 UTC: lunch"
+
+
+def decide_paused(*tasks: TaskFacts) -> tuple[Act, ...]:
+    return c.decide(Orchestra(tasks=tasks, jobs=4, settings=Settings(), paused=PAUSED))
+
+
+def test_a_paused_plan_tells_whoever_plays_and_begins_nothing() -> None:
+    free = TaskFacts(task_id="task-03", state=State.WATCHING, phase=1, epoch=0)
+    assert decide_paused(SIBLING, free) == (Pause(task_id="task-02", text=PAUSED),)
+    told = replace(SIBLING, is_told_to_pause=True)
+    assert decide_paused(told, free) == ()
+    still = replace(told, is_paused=True)
+    assert decide_paused(still, free) == (), "it waits for the person, and is no standstill"
+    assert set(decide(still, free)) == {GoOn(task_id="task-02"), Launch(task_id="task-03")}
+
+
+def test_what_was_submitted_is_judged_while_the_plan_is_paused() -> None:
+    submitted = at_barrier(is_told_to_pause=True)
+    other = replace(SIBLING, is_told_to_pause=True, is_paused=True)
+    assert judged(decide_paused(submitted, other))
+
+
+def test_a_barrier_that_is_up_when_the_plan_goes_on_still_holds_its_siblings() -> None:
+    still = replace(SIBLING, is_told_to_pause=True, is_paused=True)
+    waiting = at_barrier(has_open_ask=True)
+    assert decide_paused(waiting, still) == (Pause(task_id="task-01", text=PAUSED),)
+    assert GoOn(task_id="task-02") not in decide(replace(waiting, is_told_to_pause=True), still)
+    over = replace(waiting, state=State.WORKING, submitted=None, has_open_ask=False, is_told_to_pause=True)
+    assert set(decide(over, still)) == {GoOn(task_id="task-01"), GoOn(task_id="task-02")}

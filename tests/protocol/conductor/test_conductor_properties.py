@@ -6,7 +6,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from musician.protocol.conductor import engine as c
-from musician.protocol.conductor.acts import AskHuman, Finish, Launch, Standstill
+from musician.protocol.conductor.acts import (
+    AskAnswerer,
+    AskHuman,
+    AskReviewer,
+    Finish,
+    GoOn,
+    Launch,
+    Pause,
+    Standstill,
+)
 from musician.protocol.conductor.opinion import Judgement, Opinion
 from musician.protocol.conductor.orchestra import (
     NO_RETRY_HELPS,
@@ -110,7 +119,23 @@ def orchestras(draw: st.DrawFn) -> Orchestra:
         )
         for name, facts in zip(names, found, strict=True)
     )
-    return Orchestra(tasks=tasks, jobs=draw(st.integers(1, 3)), settings=Settings())
+    paused = draw(st.sampled_from(["", "plan band is paused by ada"]))
+    return Orchestra(tasks=tasks, jobs=draw(st.integers(1, 3)), settings=Settings(), paused=paused)
+
+
+@given(orchestra=orchestras())
+@ANY
+def test_while_a_plan_is_paused_nobody_is_begun_paid_or_told_to_go_on(orchestra: Orchestra) -> None:
+    paused = replace(orchestra, paused="plan band is paused by ada")
+    acts = c.decide(paused)
+    assert not any(
+        isinstance(act, Launch | AskReviewer | AskAnswerer | GoOn | Standstill) for act in acts
+    ) or all(map(is_finished, orchestra.tasks))
+    told = {act.task_id for act in acts if isinstance(act, Pause)}
+    for task in orchestra.tasks:
+        owned = task.state in ACTIVE and task.owner not in (None, Owner.DEAD)
+        to_be_told = owned and not task.is_told_to_pause and not is_finished(task)
+        assert (task.task_id in told) == to_be_told
 
 
 @given(orchestra=orchestras())
@@ -126,7 +151,10 @@ def test_no_task_gets_two_acts_and_none_that_waits_for_a_person_gets_one(
     withdrawn = {
         name for name in acted_on if facts[name].state is State.EXITED and not facts[name].was_claimed
     }
-    assert not any(facts[name].has_open_ask for name in acted_on)
+    told = {
+        act.task_id for act in acts if isinstance(act, Pause)
+    }  # also who waits for a person is to stand still
+    assert not any(facts[name].has_open_ask for name in set(acted_on) - told)
     assert not any(is_finished(facts[name]) for name in set(acted_on) - withdrawn)
 
 

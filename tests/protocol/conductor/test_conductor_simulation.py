@@ -30,6 +30,7 @@ from musician.protocol.conductor.acts import (
     TryMerge,
     VerifyFully,
 )
+from musician.protocol.conductor.barrier import stands_still
 from musician.protocol.conductor.opinion import Judgement, Opinion
 from musician.protocol.conductor.orchestra import (
     OpenReport,
@@ -48,6 +49,7 @@ from musician.protocol.settings import Settings
 from musician.protocol.states import ACTIVE, CLAIMABLE, VERDICTS, State
 
 MOST_ROUNDS = 400
+MOST_ROUNDS_TO_REST = 20
 GREEN = Evidence(verification=Verification.GREEN, full=False)
 
 OPINIONS = (
@@ -86,11 +88,14 @@ class Simulation:
         self.jobs = jobs
         self.asked: dict[str, AskHuman] = {}
         self.next_id = 100
+        self.paused = ""
         self.approved: set[str] = set()
         """Tasks whose completion stands approved: the approval outlives the session."""
 
     def decide(self) -> tuple[Act, ...]:
-        orchestra = Orchestra(tasks=tuple(self.tasks.values()), jobs=self.jobs, settings=Settings())
+        orchestra = Orchestra(
+            tasks=tuple(self.tasks.values()), jobs=self.jobs, settings=Settings(), paused=self.paused
+        )
         return c.decide(orchestra)
 
     def put(self, name: str, **changes: object) -> None:
@@ -106,6 +111,8 @@ class Simulation:
         assert not isinstance(act, Finish | Standstill)
         name, task = act.task_id, self.tasks[act.task_id]
         match act:
+            case Launch() | AskReviewer() | AskAnswerer() | GoOn() if self.paused:
+                raise AssertionError(f"{act} while the plan is paused")
             case Launch():
                 self.check_launch(task)
                 self.put(name, is_running=True)
@@ -232,7 +239,7 @@ class Simulation:
             self.happen(name)
 
     def claim(self, name: str, task: TaskFacts) -> None:
-        if task.state not in CLAIMABLE:
+        if task.state not in CLAIMABLE or self.paused:
             self.put(name, is_running=False)  # it came too late
         elif self.next_is(name, "never claim"):
             self.put(name, is_running=False, failed_launches=task.failed_launches + 1)
@@ -325,6 +332,10 @@ class Simulation:
                 gone = {"owner": Owner.DEAD} if task.owner is not None else {}
                 self.put(name, is_running=False, failed_launches=0, **gone)
 
+    def is_still(self) -> bool:
+        """Whether all that a paused plan still does is done."""
+        return not any(each.is_running and not stands_still(each) for each in self.tasks.values())
+
 
 @st.composite
 def simulations(draw: st.DrawFn) -> Simulation:
@@ -365,6 +376,7 @@ def rounds(simulation: Simulation) -> Iterator[tuple[Act, ...]]:
         if acts == (Finish(),):
             return
         if acts == (Standstill(),):
+            assert not simulation.paused
             simulation.settle()
         for name in simulation.tasks:
             simulation.play(name)
@@ -381,6 +393,27 @@ def test_a_plan_reaches_its_end_and_no_act_is_due_twice(simulation: Simulation) 
         for act in acts_to_do(acts):
             simulation.apply(act)
             assert act not in simulation.decide(), "every act moves the facts"
+    assert all(is_finished(task) for task in simulation.tasks.values())
+
+
+@given(simulation=simulations(), data=st.data())
+def test_a_plan_that_is_paused_and_resumed_at_any_step_comes_to_rest_each_time_and_reaches_its_end(
+    simulation: Simulation, data: st.DataObject
+) -> None:
+    pauses, rounds_paused = data.draw(st.integers(1, 4)), 0
+    for acts in rounds(simulation):
+        for act in acts_to_do(acts):
+            simulation.apply(act)
+        if simulation.paused:
+            rounds_paused += 1
+            may_end = data.draw(st.booleans()) if rounds_paused < MOST_ROUNDS_TO_REST else True
+            if rounds_paused == MOST_ROUNDS_TO_REST:
+                assert simulation.is_still(), simulation.tasks
+            if may_end:
+                simulation.paused = ""
+        elif pauses and data.draw(st.booleans()):
+            pauses, rounds_paused = pauses - 1, 0
+            simulation.paused = "plan band is paused by ada"
     assert all(is_finished(task) for task in simulation.tasks.values())
 
 

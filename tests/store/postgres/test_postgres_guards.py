@@ -69,6 +69,14 @@ def attempts() -> Iterator[tuple[str, ...]]:
             _become("fallback-me", State.WATCHING),
         )
     yield from ((each,) for each in DETOURS)
+    for state in State:
+        into = f"UPDATE orchestration_tasks SET plan_id = 'band' WHERE task_id = 'from-{state}'"
+        claims = _become(f"from-{state}", State.WORKING, "session_id = 'newcomer'")
+        goes_on = _become(f"from-{state}", State.WORKING)
+        for paused in (_PAUSE, _PAUSE.replace("'band'", "'another'")):
+            yield into, paused, claims
+            yield into, paused, goes_on
+            yield into, paused, claims.replace("'newcomer'", "NULL")
     for table, (columns, values) in ROWS.items():
         row = f"INSERT INTO {table} ({columns}) VALUES ({values})"
         yield row, row
@@ -129,6 +137,10 @@ def _conductors_paths() -> dict[State, tuple[str, ...]]:
                 todo.append(target)
     return paths
 
+
+_PAUSE = (
+    "INSERT INTO pauses (plan_id, who, reason, mark, at) VALUES ('band', 'ada', '', 1, '2026-01-01 12:00:00')"
+)
 
 DETOURS = [
     *(f"DELETE FROM {table}" for table in (*_LOOKED_AT, "journal", "documents", "verifications")),

@@ -21,6 +21,8 @@ MAY_SCAN: Mapping[str, str] = {
     "archives": "a row for each archived plan, all of them listed",
     "dropped": "a row for each dropped plan that something is left of",
     "count_plans": "an index, one entry a plan",
+    "pause_plan": "the last message alone",
+    "pauses": "a row for each plan that is paused now",
     "plans": "everything is what `status --all` asks for",
     "keep_means_of_today": "what indexes have found",
     "means_of_tasks": "what indexes have found",

@@ -6,6 +6,9 @@ that succeeds changes the facts, so it is not due again; an act that fails leave
 the first rule of ``_RULES`` that returns an act decides; if none does, an open task may be given a musician. So a task
 gets one act at most. A task that waits for a person (an open ask) is left alone (D18). The barrier, which concerns
 several tasks at once, comes before all rules (``barrier``).
+
+While a person has paused the plan, whoever plays is told to pause, nobody is launched, and no agent is asked for an
+opinion or an answer; what needs no agent is done as ever. Nothing stands still for good then: the person lets it go on.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -81,13 +84,15 @@ def decide(orchestra: Orchestra) -> tuple[Act, ...]:
         return tuple(acts)
     if all(is_finished(task) for task in orchestra.tasks):
         return (Standstill(),) if any(map(is_withdrawn, orchestra.tasks)) else (Finish(),)
+    if orchestra.paused:
+        return ()  # whoever has paused it lets it go on
     if (orchestra.jobs == 0 and ready) or means.waits_for_tomorrow:
         return ()  # whoever opens a session may claim them; a day's ceiling lifts by itself
     return () if any(_goes_on(task, orchestra) for task in orchestra.tasks) else (Standstill(),)
 
 
 def _due_for(task: TaskFacts, orchestra: Orchestra) -> Act | None:
-    said = pause_due(task, orchestra.tasks)
+    said = pause_due(task, orchestra.tasks, orchestra.paused)
     if is_withdrawn(task) and not task.has_open_ask:
         return AskHuman(task_id=task.task_id, kind="withdrawn", subject_id=0, text=WITHDRAWN)
     if said is not None or is_finished(task) or task.has_open_ask or is_held_up(task, orchestra.tasks):

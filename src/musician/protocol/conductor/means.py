@@ -2,7 +2,8 @@
 
 Where a ceiling is reached, a person is asked; where it is the plan's, once, beside one task for all. A day's asks
 nobody: it lifts by itself. On an account that is given nothing (``rules/breaker``) nobody is launched or asked; after a
-limit one is, and the others once that was given something.
+limit one is, and the others once that was given something. While a person has paused the plan nobody is given
+anything, and nobody is asked about a ceiling.
 """
 
 from musician.protocol.conductor.acts import Act, AskAnswerer, AskHuman, AskReviewer, Launch
@@ -25,6 +26,7 @@ class Means:
     """The means while one decision is made. What it allows is reserved at once, before the next is asked about."""
 
     def __init__(self, orchestra: Orchestra) -> None:
+        self._is_paused = bool(orchestra.paused)
         self._ceilings = orchestra.settings.ceilings
         self._at_work = [
             _own(task) for task in orchestra.tasks if is_at_work(task) and not waits_for_person(task)
@@ -38,6 +40,8 @@ class Means:
         """Return the act that is due instead: the same, a question for a person, or none before others have ended."""
         if not isinstance(act, Launch | AskReviewer | AskAnswerer):
             return act
+        if self._is_paused:
+            return None
         found = reached(task.accounts, self._ceilings)
         if found is not None:
             return self._held_back(task, found)

@@ -159,11 +159,13 @@ class Orchestra:
 
     At most ``jobs`` musicians work at the same time. One that waits for a person does not count, so that its task does
     not hold up the others. With 0 nobody is launched: people open the sessions themselves.
+    ``paused`` says that and why a person has paused the plan, "" if nobody has.
     """
 
     tasks: tuple[TaskFacts, ...]
     jobs: int
     settings: Settings
+    paused: str = ""
 
 
 def is_finished(task: TaskFacts) -> bool:

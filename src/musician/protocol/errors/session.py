@@ -28,7 +28,9 @@ class ClaimBlocked(SessionError):
 
     exit_code = 5
 
-    def __init__(self, *, task_id: str, state: str, reason: str, owner: str | None = None) -> None:
+    def __init__(
+        self, *, task_id: str, state: str, reason: str, owner: str | None = None, remedy: str = ""
+    ) -> None:
         self.task_id, self.state, self.reason, self.owner = task_id, state, reason, owner
         ask = ""
         if owner:
@@ -37,8 +39,22 @@ class ClaimBlocked(SessionError):
             ask = f" or have it opened for a next session with `musician handoff {task_id}`"
         super().__init__(
             f"{task_id} cannot be claimed ({state}): {reason}",
-            remedy=f"this session may end; look with `musician status {task_id}`{ask}",
+            remedy=remedy or f"this session may end; look with `musician status {task_id}`{ask}",
         )
+
+
+class PlanPaused(ClaimBlocked):
+    """A person has paused the task's plan: nothing of it is claimed before it goes on.
+
+    ``since`` is UTC, ``said`` who has paused it, since when and why, as a clause.
+    """
+
+    def __init__(
+        self, *, task_id: str, state: str, plan_id: str, who: str, since: str, why: str, said: str
+    ) -> None:
+        self.plan_id, self.who, self.since, self.why = plan_id, who, since, why
+        remedy = f"this session may end; to let the plan go on: `musician plan resume {plan_id}`"
+        super().__init__(task_id=task_id, state=state, reason=f"plan {plan_id} is {said}", remedy=remedy)
 
 
 class ClaimLost(SessionError):

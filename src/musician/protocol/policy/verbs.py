@@ -47,7 +47,7 @@ _CONDUCTING = """
 run send stop handoff work worker init clean attach dashboard top hook mcp
 review: approve reject fix checkout open comment comments
 proposals: accept reject merge
-plan: lock amend archive restore drop
+plan: lock amend pause resume archive restore drop
 task: add retry skip
 plugin: install uninstall
 """

@@ -78,6 +78,8 @@ class Outcome:
     """Tasks that are complete, and whose branches have brought nothing."""
     plan_tests: tuple[PlanTest, ...] = ()
     """How what verifies the tasks ended on the base and ends on all that is merged; of a plan that was played."""
+    paused: str = ""
+    """That and why a person has paused the plan, if that is why nothing goes on."""
 
 
 async def conduct(
@@ -202,6 +204,9 @@ class _Run:
         self._stopped_by = signal.SIGTERM
         """What its musicians are ended by: that a person pressed Ctrl-C is reported as that."""
         self._last_beat_s = self._ticks.now_s()
+        self._paused = ""
+        self._waits_out_pauses = False
+        """Once it was not paused, or somebody at work: who has paused the plan since knows of this run."""
 
     async def to_the_end(self) -> Outcome:
         await run_sync(service.retry_troubles, self._store, self._plan.plan_id)
@@ -266,11 +271,29 @@ class _Run:
             acts = c.decide(orchestra)
             if Finish() in acts:
                 return Ending.COMPLETE
+            if self._has_found_paused(orchestra) and not acts and not self._memory.busy:
+                return Ending.NEEDS_HUMAN
             if Standstill() in acts and not self._memory.busy:
                 return Ending.NEEDS_HUMAN
             for act in acts:
                 await performer.perform(act)
             await self._wait()
+
+    def _has_found_paused(self, orchestra: Orchestra) -> bool:
+        """Whether the plan was paused before this run began, and nobody has been at work on it since."""
+        if orchestra.paused != self._paused:
+            self._paused = orchestra.paused
+            self._on_note(
+                f"{orchestra.paused}. Nothing is begun until `musician plan resume {self._plan.plan_id}`"
+                if orchestra.paused
+                else f"plan {self._plan.plan_id} goes on"
+            )
+        owners = (each.owner for each in orchestra.tasks)
+        is_at_work = any(each.is_running for each in orchestra.tasks) or any(
+            own and own.lives for own in owners
+        )
+        self._waits_out_pauses |= is_at_work or not orchestra.paused
+        return not self._waits_out_pauses
 
     async def _tell_complete(self, task_id: str) -> None:
         with anyio.CancelScope(shield=True):
@@ -346,7 +369,9 @@ class _Run:
         self._ticks.looked(await run_sync(service.clock_s, self._store))
         closed = service.givings(await run_sync(service.closed_accounts, self._store))
         accounts = await run_sync(accounts_of, self._store, self._plan, self._settings)
-        orchestra = await run_sync(self._gatherer.gather, standings, closed, accounts)
+        pause = await run_sync(service.pause_of_plan, self._store, self._plan.plan_id)
+        gather = partial(self._gatherer.gather, standings, closed, accounts, pause=pause)
+        orchestra = await run_sync(gather)
         self._forecaster.on_look(standings, c.held_back(orchestra))
         return orchestra
 
@@ -394,4 +419,5 @@ class _Run:
         """Return the outcome of a run that leaves something for the next."""
         await run_sync(service.interrupt_conducting, self._store, self._conducting)
         asks = await run_sync(service.open_asks, self._store)
-        return Outcome(ending=ending, asks=asks, moved=moved)
+        paused = self._paused if ending is Ending.NEEDS_HUMAN else ""
+        return Outcome(ending=ending, asks=asks, moved=moved, paused=paused)

@@ -38,7 +38,7 @@ from musician.runtime.resuming.resolutions import open_trouble
 from musician.runtime.resuming.resumption import checkpoint_number
 from musician.service import TaskView
 from musician.store.port import Store
-from musician.store.rows import HistoryRow, JournalRow, SubmissionRow, VerificationRow
+from musician.store.rows import HistoryRow, JournalRow, PauseRow, SubmissionRow, VerificationRow
 from musician.trees.root import Root
 from musician.verification.earlier import failed_tests_of
 
@@ -94,10 +94,12 @@ class Gatherer:
         standings: Iterable[Standing],
         closed: Mapping[str, Giving],
         accounts: Mapping[str, Accounts] = _NO_ACCOUNTS,
+        *,
+        pause: PauseRow | None = None,
     ) -> Orchestra:
         """Return everything at one moment; ``closed`` are the providers' accounts that give nothing. Blocks.
 
-        ``accounts`` are the tasks' own, and that of one that has used nothing by the name "".
+        ``accounts`` are the tasks' own, and that of one that has used nothing by the name "". ``pause`` is the plan's.
         """
         specs = {task.task_id: task for task in self.plan.tasks}
         tasks = tuple(
@@ -110,7 +112,8 @@ class Gatherer:
             for each in standings
             if each.program is not None
         )
-        return Orchestra(tasks=tasks, jobs=self.jobs, settings=self.settings)
+        paused = "" if pause is None else f"plan {pause.plan_id} is {pause.said}"
+        return Orchestra(tasks=tasks, jobs=self.jobs, settings=self.settings, paused=paused)
 
     def _facts(
         self, standing: Standing, program: Program, spec: TaskSpec, closed: Mapping[str, Giving]

@@ -136,7 +136,9 @@ class Performer:
         await running.wait()
         view = await run_sync(partial(service.task_view, self.store, task_id))
         claimed = any(session.session_id == session_id for session in view.sessions)
-        failed = 0 if claimed else self.memory.failed_launches.get(task_id, 0) + 1
+        # whose plan was paused in that moment could not claim it, and is no failure
+        is_paused = await run_sync(service.pause_of_plan, self.store, self.plan.plan_id) is not None
+        failed = 0 if claimed or is_paused else self.memory.failed_launches.get(task_id, 0) + 1
         self.memory.failed_launches[task_id] = failed
         self.memory.running.discard(task_id)
         self.memory.dead_sessions.add(session_id)

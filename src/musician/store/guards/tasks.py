@@ -2,7 +2,7 @@
 
 - legality: one guard per state, whose message names what may follow;
 - the claim: a blocked one changes 0 rows and raises nothing, as the sources' ``rows_affected`` check needs, and so does
-  whoever puts another session into a row without a claim;
+  whoever puts another session into a row without a claim, or claims a task of a plan that a person has paused;
 - approval before ``complete``, a whole submission before a verdict, no takeover from the living;
 - no other way round: REPLACE passes delete triggers by, so a second INSERT of an id is refused instead.
 """
@@ -21,6 +21,7 @@ from musician.store.guards.conditions import (
     JUDGES,
     NO_SESSION,
     OWNER_LIVES,
+    PLAN_PAUSED,
     TAKES_OVER,
     TASK_ROW,
 )
@@ -121,7 +122,7 @@ def _claim() -> Guard:
         _ON_CHANGE,
         f"{TASK_ROW} AND NEW.state = '{State.WORKING}' AND OLD.state IN ({state_list(CLAIMABLE)})"
         f" AND ({NO_SESSION}"
-        f" OR {CLAIMS} AND (NOT {instruction} OR {OWNER_LIVES} OR {being_taken_over}))",
+        f" OR {CLAIMS} AND (NOT {instruction} OR {OWNER_LIVES} OR {being_taken_over} OR {PLAN_PAUSED}))",
     )
 
 

@@ -16,6 +16,7 @@ class BeforeClaimRow(NamedTuple):
     sessions: int
     at_work: str | None
     conducts: bool
+    is_paused: bool
 
 
 class WrittenRow(NamedTuple):

@@ -91,6 +91,21 @@ class PlanRow(NamedTuple):
     finished_at: str | None
 
 
+class PauseRow(NamedTuple):
+    """A plan that ``who`` has paused, ``at`` UTC by the database's clock; ``mark`` is the newest message then."""
+
+    plan_id: str
+    who: str
+    reason: str
+    mark: int
+    at: str
+
+    @property
+    def said(self) -> str:
+        """By whom it is paused, since when and why, as a clause."""
+        return f"paused by {self.who} since {self.at} UTC{': ' if self.reason else ''}{self.reason}"
+
+
 class ArchiveRow(NamedTuple):
     """A plan whose rows are elsewhere. ``abandoned`` says why it was not played to its end; None if it was."""
 

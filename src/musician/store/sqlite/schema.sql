@@ -464,6 +464,16 @@ CREATE TABLE dropped (
     dropped_at TEXT NOT NULL DEFAULT (datetime('now'))
 ) WITHOUT ROWID;
 
+-- Plans that a person has paused: while a row stands, nothing of its plan is claimed. ``mark`` is the newest message
+-- there was: which tasks were told to pause for it, and which stood still before, follows from that.
+CREATE TABLE pauses (
+    plan_id TEXT NOT NULL PRIMARY KEY,
+    who     TEXT NOT NULL,
+    reason  TEXT NOT NULL,  -- "" where none was given
+    mark    INTEGER NOT NULL,
+    at      TEXT NOT NULL DEFAULT (datetime('now'))
+) WITHOUT ROWID;
+
 -- The settings file as it was when a plan was locked or amended: what a step writes into it later is not in force.
 CREATE TABLE plan_settings (
     plan_id TEXT NOT NULL PRIMARY KEY,

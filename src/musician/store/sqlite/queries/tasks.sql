@@ -59,7 +59,7 @@ WHERE task_id = :task_id AND plan_id = :plan_id;
 -- name: before_claim
 -- What is looked at before a claim: the current instruction's path (superseded ones have another type, D4), how many
 -- sessions there were, a task that a session has now and that touches the same dangerous files, and whether this session
--- conducts.
+-- conducts and its plan is paused.
 SELECT (SELECT message FROM orchestration_messages
         WHERE task_id = :task_id AND from_session = 'task-00' AND message_type = 'instruction'
         ORDER BY id LIMIT 1) AS instruction,
@@ -67,7 +67,9 @@ SELECT (SELECT message FROM orchestration_messages
        (SELECT c.other FROM conflicts c JOIN orchestration_tasks t ON t.task_id = c.other
         WHERE c.task_id = :task_id AND t.session_id IS NOT NULL AND t.state IN (/*ACTIVE*/)
         ORDER BY c.other LIMIT 1) AS at_work,
-       EXISTS (SELECT 1 FROM conductor_sessions WHERE session_id = :session_id) AS conducts;
+       EXISTS (SELECT 1 FROM conductor_sessions WHERE session_id = :session_id) AS conducts,
+       EXISTS (SELECT 1 FROM orchestration_tasks t JOIN pauses p ON p.plan_id = t.plan_id
+               WHERE t.task_id = :task_id) AS is_paused;
 
 -- name: claim_task
 -- The sources' claim, with its guard clause. The triggers refuse a live owner or a missing instruction by
