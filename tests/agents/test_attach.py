@@ -131,7 +131,7 @@ def speak(terminal: TerminalClient, agent: str) -> None:
     """Say something in the agent's own terminal, give it leave where it asks, and see the answer."""
     if agent == "codex":
         terminal.wait_for("Trust this folder?")
-        terminal.press("Enter")
+        terminal.press_until(lambda screen: "Trust this folder?" not in screen, "Enter")
         terminal.wait_for("Use existing model")
         terminal.press("Down", "Enter")
     terminal.wait_for(READY[agent])
