@@ -150,7 +150,7 @@ def _print_all(app: App, *, everything: bool) -> None:
     for plan in plans:
         if plan.plan_id in paused:
             lines(
-                f"plan {plan.plan_id}: {paused[plan.plan_id].said}; on: musician plan resume {plan.plan_id}"
+                f"plan {plan.plan_id}: {paused[plan.plan_id].said}; to go on: musician plan resume {plan.plan_id}"
             )
     if not tasks:
         lines("no tasks yet: lock a plan (musician plan lock PLAN.md) or add a task (musician task add)")

@@ -52,7 +52,7 @@ class PlanPaused(ClaimBlocked):
     def __init__(
         self, *, task_id: str, state: str, plan_id: str, who: str, since: str, why: str, said: str
     ) -> None:
-        self.plan_id, self.who, self.since, self.why = plan_id, who, since, why
+        self.plan_id, self.who, self.since, self.why, self.said = plan_id, who, since, why, said
         remedy = f"this session may end; to let the plan go on: `musician plan resume {plan_id}`"
         super().__init__(task_id=task_id, state=state, reason=f"plan {plan_id} is {said}", remedy=remedy)
 
