@@ -1,5 +1,6 @@
 """The one list of what waits for a person: each with its reason, what it blocks, and the command to give."""
 
+import os
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import pytest
 
 from musician import service
+from musician.processes.identity import identify
 from musician.processes.machine import MACHINE
 from musician.project import Project
 from musician.protocol.settings import Settings
@@ -14,6 +16,7 @@ from musician.reporting.asks import ANSWERS
 from musician.reporting.needs_me import WHY, needs_me
 from musician.reporting.run_at_work import is_conducted
 from musician.runtime.conductor.conductor_lock import hold_conductor_lock
+from musician.service import Met
 from musician.store.opening import open_store
 from musician.trees.root import find_root
 from tests.cli.test_cli_session import write_greeter
@@ -98,7 +101,7 @@ def test_what_no_run_would_judge_waits_for_a_person(claimed: Path, call: Call) -
     ):
         service.start_conducting(store, "c1", other_is_alive=False, settings=Settings())
         assert is_conducted(find_root(claimed), store, Settings())
-        assert needs_me(store, is_conducted=True) == ()
+        assert needs_me(store, is_conducted=True, owner_of=lambda _: None) == ()
     assert [each["kind"] for each in waiting(call)] == ["review"], "the lock says that the run is dead"
 
 
@@ -112,6 +115,12 @@ def test_a_plan_whose_run_is_gone_waits_for_one(ready: Path, call: Call) -> None
     assert need["answers"][0]["command"] == "musician run PLAN.md"
     call("claim", "1", "--session", "s1")
     assert waiting(call) == []
+    with closing(open_store(ready / ".musician" / "comms.db")) as store:
+        service.meet_client(store, "s1", Met(identity=identify(os.getpid()), attended=True, hosted=False))
+        assert waiting(call) == []
+        service.end_client(store, "s1", reason="other")
+    assert [each["kind"] for each in waiting(call)] == ["run"], "a claim whose session is dead moves nothing"
+    assert "no run is at work on the plan" in call("status").out
 
 
 def test_no_kind_is_without_words() -> None:

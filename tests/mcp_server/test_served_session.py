@@ -17,7 +17,7 @@ from musician.project import Project
 from musician.protocol.errors import ClaimBlocked, NoSession, NotInitialised, WhichTask
 from musician.protocol.rules.liveness import Owner
 from musician.protocol.states import State
-from musician.runtime.owners import lives, owner_of, processes_of
+from musician.reporting.owners import lives, owner_of, processes_of
 
 Seated = Callable[..., Any]
 

@@ -15,7 +15,7 @@ from musician.processes.machine import MACHINE
 from musician.protocol.rules.liveness import Owner
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
-from musician.runtime.owners import lives, owner_of
+from musician.reporting.owners import lives, owner_of
 from musician.service import Met
 from musician.store.port import Store
 from musician.trees.root import Root

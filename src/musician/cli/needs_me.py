@@ -6,7 +6,9 @@ from musician.cli.context import App
 from musician.cli.faults import FAILED
 from musician.cli.options import command
 from musician.cli.render import fields, lines, show
+from musician.processes.machine import MACHINE
 from musician.reporting.needs_me import needs_me as look
+from musician.reporting.owners import owner_of
 from musician.reporting.run_at_work import is_conducted
 
 
@@ -20,7 +22,11 @@ def needs_me(app: App) -> None:
     (the number of what it is about), at (UTC), reason, text (the whole question), blocks (the tasks that wait for it)
     and answers, each with its command and effect.
     """
-    waiting = look(app.store, is_conducted=is_conducted(app.root, app.store, app.settings))
+    waiting = look(
+        app.store,
+        is_conducted=is_conducted(app.root, app.store, app.settings),
+        owner_of=lambda view: owner_of(app.root, view, app.settings, MACHINE),
+    )
     show(app, {"waiting": [fields(need) for need in waiting]})
     if not app.json:
         for need in waiting:

@@ -86,7 +86,7 @@ def _print_all(app: App, *, everything: bool) -> None:
     used = [each for plan in plans for each in service.usage_of_plan(app.shown, plan.plan_id)]
     glance = service.glance_at(app.shown)
     at_hand = standings_in(glance)
-    needs = () if app.is_archived else needs_in(glance, at_hand, is_conducted=_is_conducted(app))
+    needs = () if app.is_archived else _needs(app, glance, at_hand)
     shown_ids = {row.task_id for row in tasks}
     standings = {
         task_id: each for task_id, each in at_hand.items() if task_id in shown_ids and each.state in ACTIVE
@@ -193,7 +193,7 @@ def _print_all(app: App, *, everything: bool) -> None:
 def _fleet(app: App, at_hand: Mapping[str, Standing]) -> tuple[tuple["Host", ...], str]:
     """Return who is at work on what, by machine, and what is to be said of their versions."""
     from musician.reporting.fleet import conducts, fleet_in, say_mixed, versions_of
-    from musician.runtime.owners import owner_of
+    from musician.reporting.owners import owner_of
 
     if app.is_archived:
         return (), ""
@@ -206,6 +206,17 @@ def _is_conducted(app: App) -> bool:
     from musician.reporting.run_at_work import is_conducted  # slow to import
 
     return is_conducted(app.root, app.store, app.settings)
+
+
+def _needs(app: App, glance: service.Glance, at_hand: Mapping[str, Standing]) -> tuple[Need, ...]:
+    from musician.reporting.owners import owner_of
+
+    return needs_in(
+        glance,
+        at_hand,
+        is_conducted=_is_conducted(app),
+        owner_of=lambda view: owner_of(app.root, view, app.settings, MACHINE),
+    )
 
 
 def _needs_of(app: App, standing: Standing) -> tuple[Need, ...]:
@@ -360,8 +371,8 @@ def _life(app: App, row: TaskRow, standing: Standing | None = None) -> str:
     """Return the heartbeat's status, "dead" if the owner is known to be (D38), or "-" without an active owner."""
     if row.session_id is None or row.state not in ACTIVE:
         return "-"
+    from musician.reporting.owners import owner_of  # slow to import; most tasks have no owner
     from musician.reporting.run_at_work import conductor_lives
-    from musician.runtime.owners import owner_of  # slow to import; most tasks have no owner
 
     status = heartbeat_status(row.heartbeat_age_s, app.settings)
     if standing is not None:

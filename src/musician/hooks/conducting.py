@@ -10,6 +10,7 @@ from musician import service
 from musician.hooks.answers import additional_context
 from musician.hooks.client import met
 from musician.processes.identity import is_running
+from musician.processes.machine import MACHINE
 from musician.processes.parent import Parent
 from musician.processes.signals import raising_on_signals
 from musician.protocol.errors import DatabaseUnusable, MusicianError
@@ -46,13 +47,13 @@ def refused(event: "HookEvent", why: str) -> "Answer":
 
 def standing(context: "HookContext", session_id: str) -> str:
     """Who it is, and everything that waits for it."""
-    _, agenda = news(context.root, context.store, context.settings, session_id)
+    _, agenda = news(context.root, context.store, context.settings, session_id, MACHINE)
     return f"You conduct this repository (task-00), {context.tree}.\n{say_agenda(agenda)}"
 
 
 def woken(context: "HookContext", session_id: str) -> str:
     """Restate by whose authority it was woken, for a notification has none."""
-    lines, agenda = news(context.root, context.store, context.settings, session_id)
+    lines, agenda = news(context.root, context.store, context.settings, session_id, MACHINE)
     return "\n".join(["You conduct here (task-00).", *lines, say_agenda(agenda)])
 
 
@@ -71,7 +72,7 @@ def wait_for_news(context: "HookContext", session_id: str) -> str:
     with raising_on_signals(_ended_by), Parent() as client, store.listen() as ear:
         while not client.is_gone:
             try:
-                lines, agenda = news(context.root, store, settings, session_id)
+                lines, agenda = news(context.root, store, settings, session_id, MACHINE)
                 if lines:
                     return f"{'; '.join(lines)}. Call `needs_me`."
                 if not agenda.is_conducted:

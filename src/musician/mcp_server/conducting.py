@@ -14,6 +14,7 @@ from musician.mcp_server.served_session import ServedSession
 from musician.plans.plan import load_plan
 from musician.plans.warnings import warnings_of
 from musician.processes.identity import login_name
+from musician.processes.machine import MACHINE
 from musician.protocol.errors import BadField, InvalidPlan, NoRepository
 from musician.protocol.states import WAITING, State
 from musician.reporting.asks import still_asked, who_reads
@@ -52,7 +53,7 @@ def _signed(served: ServedSession) -> Store:
 
 
 def needs_me(served: ServedSession) -> str:
-    _, agenda = news(served.root, served.store, served.settings, served.session_id)
+    _, agenda = news(served.root, served.store, served.settings, served.session_id, MACHINE)
     return "\n".join([say_agenda(agenda), *_plans(served)])
 
 

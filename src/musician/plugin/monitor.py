@@ -164,13 +164,14 @@ def _watch(monitor: Monitor, client: Parent) -> None:
 
 def _watch_for_conductor(context: HookContext, born_as: str, client: Parent) -> None:
     """Print one line for everything new that waits for the session that conducts, under whatever id it goes on."""
+    from musician.processes.machine import MACHINE
     from musician.reporting.conducting import news
 
     with context.store.listen() as ear:
         while not client.is_gone and client.pid != _INIT:
             try:
                 session_id = service.current_session(context.store, born_as)
-                lines, _ = news(context.root, context.store, context.settings, session_id)
+                lines, _ = news(context.root, context.store, context.settings, session_id, MACHINE)
             except (MusicianError, apsw.Error) as error:  # the database is locked: try again
                 sys.stderr.write(f"musician monitor: {error}\n")
                 lines = ()

@@ -7,11 +7,13 @@ model can tell it from the program's own words.
 from collections.abc import Iterator, Sequence
 
 from musician import service
+from musician.processes.machine import Machine
 from musician.processes.output import printable
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.protocol.values import dataclass
 from musician.reporting.needs_me import NO_RUN, Need, needs_me
+from musician.reporting.owners import owner_of
 from musician.reporting.run_at_work import is_conducted, run_process
 from musician.store.port import Store
 from musician.trees.root import Root
@@ -42,19 +44,23 @@ class Agenda:
     is_conducted: bool
 
 
-def agenda_of(root: Root, store: Store, settings: Settings) -> Agenda:
+def agenda_of(root: Root, store: Store, settings: Settings, machine: Machine) -> Agenda:
     conducted = (
         is_conducted(root, store, settings) or run_process(root) is not None
     )  # it may just begin, or end
-    needs = needs_me(store, is_conducted=conducted)
+    needs = needs_me(
+        store, is_conducted=conducted, owner_of=lambda view: owner_of(root, view, settings, machine)
+    )
     ends = () if conducted else tuple(_ends(store))
     told = (_notice(need) for need in needs if not (ends and need.kind == NO_RUN))
     return Agenda(needs=needs, notices=(*told, *ends), is_conducted=conducted)
 
 
-def news(root: Root, store: Store, settings: Settings, session_id: str) -> tuple[tuple[str, ...], Agenda]:
+def news(
+    root: Root, store: Store, settings: Settings, session_id: str, machine: Machine
+) -> tuple[tuple[str, ...], Agenda]:
     """Return the lines that the session has not been told, and notes that it is told them now."""
-    agenda = agenda_of(root, store, settings)
+    agenda = agenda_of(root, store, settings, machine)
     new = service.tell_conductor_session(store, session_id, (each.key for each in agenda.notices))
     return tuple(each.line for each in agenda.notices if each.key in new), agenda
 

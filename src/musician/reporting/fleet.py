@@ -10,7 +10,8 @@ from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import ACTIVE
 from musician.protocol.values import dataclass
 from musician.reporting.needs_me import standings_in
-from musician.reporting.overview import Lane, OwnerOf, lane_of
+from musician.reporting.overview import Lane, lane_of
+from musician.reporting.owners import OwnerOf
 from musician.reporting.standing import Standing
 from musician.store.port import Store
 from musician.store.rows import ProgramRow

@@ -11,9 +11,11 @@ from musician import service
 from musician.processes.output import one_line
 from musician.protocol.arguments import as_argument
 from musician.protocol.names import CONDUCTOR, NO_PLAN
-from musician.protocol.states import ACTIVE, State
+from musician.protocol.rules.liveness import Owner
+from musician.protocol.states import State
 from musician.protocol.values import dataclass
 from musician.reporting.asks import Answer, answers_to, shown
+from musician.reporting.owners import OwnerOf
 from musician.reporting.standing import Standing
 from musician.service import Glance, Waits
 from musician.store.port import Store
@@ -72,27 +74,34 @@ class Need:
     answers: tuple[Answer, ...]
 
 
-def needs_me(store: Store, *, is_conducted: bool) -> tuple[Need, ...]:
+def needs_me(store: Store, *, is_conducted: bool, owner_of: OwnerOf) -> tuple[Need, ...]:
     """Return what waits for a person, the oldest first; ``is_conducted``: whether a run is at work."""
     seen = service.glance_at(store)
-    return needs_in(seen, standings_in(seen), is_conducted=is_conducted)
+    return needs_in(seen, standings_in(seen), is_conducted=is_conducted, owner_of=owner_of)
 
 
 def standings_in(seen: Glance) -> Mapping[str, Standing]:
     return {task_id: Standing(view) for task_id, view in seen.views.items()}
 
 
-def needs_in(seen: Glance, standings: Mapping[str, Standing], *, is_conducted: bool) -> tuple[Need, ...]:
+def needs_in(
+    seen: Glance, standings: Mapping[str, Standing], *, is_conducted: bool, owner_of: OwnerOf
+) -> tuple[Need, ...]:
     """The same of one moment."""
     found = [
         need
         for each in standings.values()
         for need in needs_of(each, seen.waits.__getitem__, is_conducted=is_conducted)
     ]
-    is_played = any(each.state in ACTIVE and each.owner is not None for each in standings.values())
-    if not (is_conducted or is_played or found):
+    # Asked last: who lives is looked up, task by task, and mostly something else waits or a run is at work.
+    if not (is_conducted or found or any(_is_played(each, owner_of) for each in standings.values())):
         found.extend(_stands_still(seen))
     return tuple(sorted(found, key=lambda need: need.at))
+
+
+def _is_played(standing: Standing, owner_of: OwnerOf) -> bool:
+    """Whether somebody may still go on with it: a claim whose session is dead moves nothing."""
+    return owner_of(standing.view) not in (None, Owner.DEAD, Owner.STALE)
 
 
 def needs_of(

@@ -16,14 +16,12 @@ from musician.protocol.states import ACTIVE, WAITING, State
 from musician.protocol.values import dataclass, replace
 from musician.reporting.ahead import Met, met_ahead, met_by
 from musician.reporting.needs_me import Need, needs_in, standings_in
+from musician.reporting.owners import OwnerOf
 from musician.reporting.standing import Standing
-from musician.service import ClosedAccount, Glance, TaskView
+from musician.service import ClosedAccount, Glance
 from musician.store.port import Store
 from musician.store.rows import PlanRow, TaskRow
 from musician.store.rows.sessions import CostRow
-
-OwnerOf = Callable[[TaskView], Owner | None]
-"""Tells how it is with the owner of a task's claim; None if it has none."""
 
 
 class Lane(StrEnum):
@@ -153,7 +151,7 @@ def overview_of(store: Store, *, is_conducted: bool, owner_of: OwnerOf) -> Overv
     """Return the overview of the plans that are not finished, and of the one in which something happened last."""
     seen = service.glance_at(store)
     standings = standings_in(seen)
-    needs = needs_in(seen, standings, is_conducted=is_conducted)
+    needs = needs_in(seen, standings, is_conducted=is_conducted, owner_of=owner_of)
     wanted = {need.task_id for need in needs}
 
     ahead = met_ahead(seen.foreseen)

@@ -9,7 +9,7 @@
 - keep a task's working tree, step by step? ``tasktree``; set it up once: ``preparing``
 - write the files in ``temp/`` and the reports? ``task_files``; read them: ``inspecting``; proposals: ``proposing``
 - say where to look first after a failure? ``investigation``
-- tell whose process a task is played by, and whether it lives? ``owners``
+- tell whose process a task is played by, and whether it lives? ``reporting/owners``
 - say where a task stands, to an agent? ``briefing``
 - keep a heartbeat fresh while something takes long? ``heartbeat``
 - wait to be woken? ``wakeups``; raise the one error of a task group: ``tasks``

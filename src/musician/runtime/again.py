@@ -8,8 +8,8 @@ from musician import service
 from musician.protocol.rules.liveness import Owner
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
+from musician.reporting.owners import owner_of
 from musician.runtime.in_force import settings_of_task
-from musician.runtime.owners import owner_of
 from musician.runtime.takeover import take_over
 from musician.runtime.world import WORLD, World
 from musician.service import Dependents, Retried, Skipped

@@ -24,8 +24,8 @@ from musician.protocol.claim import Claim
 from musician.protocol.errors import NotAttachable
 from musician.protocol.journal import EntryKind
 from musician.protocol.states import TERMINAL, State
+from musician.reporting.owners import lives
 from musician.runtime.musician.environment import session_environment
-from musician.runtime.owners import lives
 from musician.runtime.program import load_task_file
 from musician.runtime.world import World
 from musician.service import TaskView

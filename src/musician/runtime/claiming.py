@@ -14,7 +14,7 @@ from musician.protocol.names import check_session_id, check_task_id
 from musician.protocol.rules.liveness import Owner
 from musician.protocol.settings import Settings
 from musician.protocol.states import CLAIMABLE
-from musician.runtime.owners import owner_of
+from musician.reporting.owners import owner_of
 from musician.runtime.program import load_task_file
 from musician.runtime.takeover import inherit
 from musician.runtime.world import World

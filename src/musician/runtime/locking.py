@@ -29,11 +29,11 @@ from musician.protocol.errors import (
 from musician.protocol.settings import Settings
 from musician.protocol.states import ACTIVE, State
 from musician.protocol.values import dataclass, replace
+from musician.reporting.owners import is_about_to_play
 from musician.reporting.run_at_work import is_conducted
 from musician.runtime.archiving import archive_finished, finish_drop
 from musician.runtime.conductor.conductor_lock import hold_conductor_lock
 from musician.runtime.in_force import settings_file_text
-from musician.runtime.owners import is_about_to_play
 from musician.runtime.players import doubts_of_players
 from musician.runtime.program import reader_in
 from musician.runtime.takeover import free

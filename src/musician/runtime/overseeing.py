@@ -10,8 +10,8 @@ from musician.project import Project
 from musician.protocol.errors import DatabaseUnusable
 from musician.reporting.fleet import Host, fleet_of
 from musician.reporting.overview import Overview, overview_of
+from musician.reporting.owners import owner_of
 from musician.reporting.run_at_work import is_conducted
-from musician.runtime.owners import owner_of
 from musician.store.port import Store
 from musician.trees.git import Git
 from musician.trees.root import Root

@@ -16,9 +16,9 @@ from musician.protocol.resumption.handoff import HandoffKind, classify
 from musician.protocol.rules.liveness import Owner, holds_claim
 from musician.protocol.settings import Settings
 from musician.protocol.states import ACTIVE, CLAIMABLE, State
+from musician.reporting.owners import last_epoch, lives, owner_of, processes_of
 from musician.runtime.belongings import end_what_runs
 from musician.runtime.left_work import LeftWork
-from musician.runtime.owners import last_epoch, lives, owner_of, processes_of
 from musician.runtime.program import program_in
 from musician.runtime.resuming.handoffs import handoff_after_crash, why_gone
 from musician.runtime.task_files import TaskFiles

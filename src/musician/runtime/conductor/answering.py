@@ -12,9 +12,9 @@ from musician.protocol.conductor.acts import AskAnswerer
 from musician.protocol.conductor.opinion import Opinion, form_answer
 from musician.protocol.settings import Settings
 from musician.protocol.values import dataclass
+from musician.reporting.owners import last_epoch
 from musician.runtime.briefing import what_it_is_about, where_it_stands
 from musician.runtime.conductor.consulting import Consultation
-from musician.runtime.owners import last_epoch
 from musician.runtime.program import program_of
 from musician.runtime.task_files import TaskFiles
 from musician.service import TaskView

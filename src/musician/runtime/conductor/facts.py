@@ -30,9 +30,9 @@ from musician.protocol.rules.review import ROUGHEST, Evidence, Submission, Submi
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.protocol.values import dataclass, replace
+from musician.reporting.owners import is_about_to_play, owner_of
 from musician.reporting.standing import Standing
 from musician.runtime.conductor.ticks import Ticks
-from musician.runtime.owners import is_about_to_play, owner_of
 from musician.runtime.plantrees import PlanTrees
 from musician.runtime.resuming.resolutions import open_trouble
 from musician.runtime.resuming.resumption import checkpoint_number

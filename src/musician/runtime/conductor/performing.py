@@ -21,13 +21,13 @@ from musician.protocol.rules.review import Evidence, Verification
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.protocol.values import dataclass
+from musician.reporting.owners import last_epoch, lives
 from musician.runtime.conductor.answering import ask_answerer
 from musician.runtime.conductor.consulting import REVIEWER, Consultation, Parked
 from musician.runtime.conductor.facts import Memory, submitted_commit
 from musician.runtime.conductor.merging import Merger
 from musician.runtime.conductor.reviewing import ask_reviewer
 from musician.runtime.meter import Meter
-from musician.runtime.owners import last_epoch, lives
 from musician.runtime.plantrees import PlanTrees
 from musician.runtime.provider import Provider
 from musician.runtime.resuming.resumption import checkpoint_number

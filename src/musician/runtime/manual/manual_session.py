@@ -29,13 +29,13 @@ from musician.protocol.settings import Settings
 from musician.protocol.states import VERDICTS, WAITING, State
 from musician.protocol.transitions import Actor, Event, find
 from musician.protocol.values import replace
+from musician.reporting.owners import driver_of
 from musician.runtime.baselines import Baselines
 from musician.runtime.belongings import check_alone, end_what_runs
 from musician.runtime.in_force import settings_of_task
 from musician.runtime.manual import pieces
 from musician.runtime.manual.rebuilding import arrived, rebuilt, unheard
 from musician.runtime.noticing import noticed
-from musician.runtime.owners import driver_of
 from musician.runtime.program import load_task_file, program_in
 from musician.runtime.recording import Recorder
 from musician.runtime.task_files import TaskFiles

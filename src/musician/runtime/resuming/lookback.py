@@ -23,11 +23,11 @@ from musician.protocol.musician.program import Program
 from musician.protocol.resumption.mismatches import Mismatch
 from musician.protocol.settings import Settings
 from musician.protocol.values import dataclass, replace
+from musician.reporting.owners import ownerless_tasks
 from musician.runtime.approval import approved_as_it_is
 from musician.runtime.baselines import Baselines
 from musician.runtime.belongings import end_what_runs
 from musician.runtime.heartbeat import beating
-from musician.runtime.owners import ownerless_tasks
 from musician.runtime.resuming.handoffs import Left, what_was_left
 from musician.runtime.resuming.reconciling import Settled, compare, settle
 from musician.runtime.resuming.resolutions import take_up_resolution

@@ -7,6 +7,8 @@ has signed it since, the process recorded for the claim decides. A claim that le
 played by hand, or on another host: only its heartbeat tells.
 """
 
+from collections.abc import Callable
+
 from musician import service
 from musician.processes.identity import (
     ProcessIdentity,
@@ -22,6 +24,9 @@ from musician.service import TaskView
 from musician.store.port import Store
 from musician.store.rows import ProcessRow
 from musician.trees.root import Root
+
+OwnerOf = Callable[[TaskView], Owner | None]
+"""Tells how it is with the owner of a task's claim; None if it has none."""
 
 
 def last_epoch(view: TaskView) -> int:
