@@ -130,6 +130,7 @@ def test_json_is_one_document_and_nothing_else(with_plan: Call, program: Call) -
         "phases",
         "needs_human",
         "spending",
+        "paused",
         "pruned",
         "unmerged",
         "branch",

@@ -58,13 +58,13 @@ own.kill()
 
 @pytest.mark.parametrize(
     ("words", "said"),
-    [((), "exited alive left\n"), (("owns",), "exited ended left\n")],
+    [((), "exited alive left\n"), (("owns",), "exited alive left\n")],
     ids=["guest", "owner"],
 )
-def test_only_who_owns_the_process_has_all_below_it_ended(
+def test_what_a_program_had_below_it_before_lives_on(
     stage: "Stage", words: tuple[str, ...], said: str
 ) -> None:
-    """Whichever it is: what is orphaned after the end is not adopted by the program."""
+    """Whether it owns its process or not; and what is orphaned after the end is not adopted by the program."""
     stage.write(PLAN.format(step=FULL))
     stage.lock()
     ran = subprocess.run(

@@ -16,6 +16,7 @@ from musician.processes.identity import host_name
 from musician.processes.machine import MACHINE
 from musician.processes.output import one_line
 from musician.protocol.arguments import as_argument
+from musician.protocol.errors import NoRepository
 from musician.protocol.rules.ceilings import Bound, Scope, measures_of, reached
 from musician.protocol.rules.liveness import Owner, heartbeat_status, owner_standing
 from musician.protocol.states import ACTIVE, State
@@ -32,6 +33,7 @@ from musician.store.rows import PlanRow, SessionRow, TaskRow, UsageRow
 if TYPE_CHECKING:
     from musician.protocol.conductor.anomalies import Anomaly
     from musician.reporting.fleet import Host
+    from musician.trees.root import Root
 
 _MOST_ERROR_CHARS = 200
 
@@ -198,24 +200,34 @@ def _fleet(app: App, at_hand: Mapping[str, Standing]) -> tuple[tuple["Host", ...
     if app.is_archived:
         return (), ""
     programs = service.programs_at_work(app.store)
-    hosts = fleet_in(at_hand, programs, lambda view: owner_of(app.root, view, app.settings, MACHINE))
+    root = _root(app)
+    hosts = fleet_in(at_hand, programs, lambda view: owner_of(root, view, app.settings, MACHINE))
     return hosts, say_mixed(versions_of(hosts, conducts(app.store)))
+
+
+def _root(app: App) -> "Root | None":
+    """Return the repository's root; None outside of one, where a named database is read: then heartbeats tell."""
+    try:
+        return app.root
+    except NoRepository:
+        return None
 
 
 def _is_conducted(app: App) -> bool:
     from musician.reporting.run_at_work import is_conducted  # slow to import
 
-    return is_conducted(app.root, app.store, app.settings)
+    return is_conducted(_root(app), app.store, app.settings)
 
 
 def _needs(app: App, glance: service.Glance, at_hand: Mapping[str, Standing]) -> tuple[Need, ...]:
     from musician.reporting.owners import owner_of
 
+    root = _root(app)
     return needs_in(
         glance,
         at_hand,
         is_conducted=_is_conducted(app),
-        owner_of=lambda view: owner_of(app.root, view, app.settings, MACHINE),
+        owner_of=lambda view: owner_of(root, view, app.settings, MACHINE),
     )
 
 

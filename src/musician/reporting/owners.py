@@ -64,13 +64,13 @@ def driver_of(view: TaskView, machine: Machine) -> ProcessIdentity | None:
     return next((each for each in driving if is_same_machine(each) and machine.is_running(each)), None)
 
 
-def owner_of(root: Root, view: TaskView, settings: Settings, machine: Machine) -> Owner | None:
-    """Return the state of a task's owner; None if it has none."""
+def owner_of(root: Root | None, view: TaskView, settings: Settings, machine: Machine) -> Owner | None:
+    """Return the state of a task's owner; None if it has none. Without a root only its heartbeat tells."""
     row = view.row
     if row.session_id is None or row.state not in ACTIVE:
         return None
     status = heartbeat_status(row.heartbeat_age_s, settings)
-    alive = lives(root, view, machine)
+    alive = None if root is None else lives(root, view, machine)
     if alive and view.client is not None:
         alive = None  # a client may run for days after its session was left, so its running proves nothing
     return owner_standing(status, lock_held=alive)

@@ -21,13 +21,16 @@ def conductor_lives(root: Root, row: TaskRow) -> bool | None:
     return is_held(path)
 
 
-def is_conducted(root: Root, store: Store, settings: Settings) -> bool:
-    """Whether a run is at work. Blocks."""
+def is_conducted(root: Root | None, store: Store, settings: Settings) -> bool:
+    """Whether a run is at work. Without a root, outside of a repository, its heartbeat tells. Blocks."""
     row = service.conductor_row(store)
     if row is None or row.state is not State.WORKING:
         return False
     status = heartbeat_status(row.heartbeat_age_s, settings)
-    return owner_standing(status, lock_held=conductor_lives(root, row)) not in (Owner.DEAD, Owner.STALE)
+    return owner_standing(status, lock_held=None if root is None else conductor_lives(root, row)) not in (
+        Owner.DEAD,
+        Owner.STALE,
+    )
 
 
 def run_process(root: Root) -> ProcessIdentity | None:
