@@ -506,3 +506,26 @@ def test_a_line_of_a_file_whose_name_is_no_text_is_commented(
     assert post(desk, "/tasks/task-01/comment", **said)[0] == 303
     address = html.unescape(re.findall(r'data-path="caf.*?data-src="([^"]*)"', page)[0])
     assert re.search(r'data-note="1"><td colspan="3">\s*<span class="said">who\?', desk.get(address).text)
+
+
+def test_a_plan_is_paused_and_goes_on_from_its_head(ready: Path, open_desk: Open, call: Call) -> None:
+    """By the commands' own verbs; nothing is offered to who only looks."""
+    desk, onlooker = open_desk(), open_desk(read_only=True)
+    for each in (desk, onlooker):
+        enter(each)
+    assert ("Pause the plan" in desk.get("/").text, "Pause the plan" in onlooker.get("/").text) == (
+        True,
+        False,
+    )
+    guessed = {"text": "lunch", "token": "guessed"}
+    assert post(desk, "/plan/greeter/pause", **guessed)[0] == 409
+    assert call("plan", "list", "--json").json["plans"][0]["paused"] is None
+    assert post(desk, "/plan/greeter/pause", text="lunch")[0] == 303
+    for each in (desk, onlooker):
+        assert re.search(r"paused by .* UTC: lunch</p>", each.get("/").text)
+    assert "paused by" in call("claim", "1", "--session", "s1", expect=5).err
+    assert not call("needs-me", "--json").json["waiting"]
+    assert post(desk, "/plan/greeter/resume")[0] == 303
+    assert "Pause the plan" in desk.get("/").text
+    assert "no plan" in post(desk, "/plan/nobody/pause")[1].lower()
+    call("claim", "1", "--session", "s1")

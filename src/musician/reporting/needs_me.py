@@ -148,12 +148,12 @@ def _unjudged(standing: Standing) -> HumanRow:
 
 
 def _stands_still(seen: Glance) -> Iterator[Need]:
-    """Yield the plans that a run has begun and not finished."""
+    """Yield the plans that a run has begun and not finished. One that is paused is wanted so."""
     if seen.conductor is None:
         return
     for plan in seen.plans:
         left = tuple(row.task_id for row in seen.rows[plan.plan_id] if not row.is_over)
-        if plan.finished_at is None and left:
+        if plan.finished_at is None and left and plan.plan_id not in seen.paused:
             yield _plan_need(plan, left, seen.conductor.last_heartbeat or plan.locked_at)
 
 

@@ -20,7 +20,7 @@ from musician.reporting.owners import OwnerOf
 from musician.reporting.standing import Standing
 from musician.service import ClosedAccount, Glance
 from musician.store.port import Store
-from musician.store.rows import PlanRow, TaskRow
+from musician.store.rows import PauseRow, PlanRow, TaskRow
 from musician.store.rows.sessions import CostRow
 
 
@@ -88,6 +88,7 @@ class PlanLines:
     tasks: tuple[TaskLine, ...]
     titles: Mapping[int, str] = MappingProxyType({})
     """Of its phases, by their numbers."""
+    paused: PauseRow | None = None
 
     @property
     def costs(self) -> tuple[CostRow, ...]:
@@ -204,7 +205,10 @@ def _plan_lines(seen: Glance, plan: PlanRow | None, line: Callable[[TaskRow], Ta
         return replace(found, after=after.get(task_id, ()), cost=costs.get(task_id))
 
     return PlanLines(
-        plan=plan, tasks=tuple(map(whole, seen.rows[plan.plan_id])), titles=seen.titles[plan.plan_id]
+        plan=plan,
+        tasks=tuple(map(whole, seen.rows[plan.plan_id])),
+        titles=seen.titles[plan.plan_id],
+        paused=seen.paused.get(plan.plan_id),
     )
 
 

@@ -18,7 +18,7 @@ from musician.store.queries.history import History
 from musician.store.queries.plans import Plans, WaitRow
 from musician.store.queries.sessions import Sessions
 from musician.store.queries.tasks import Tasks
-from musician.store.rows import PlanRow, TaskRow
+from musician.store.rows import PauseRow, PlanRow, TaskRow
 from musician.store.rows.sessions import CostRow
 
 
@@ -77,6 +77,8 @@ class Glance:
     """Of the phases of these plans, by their numbers."""
     costs: Mapping[str, CostRow]
     """What tasks of these plans have used; of one that has used nothing there is none."""
+    paused: Mapping[str, PauseRow]
+    """The plans that a person has paused."""
     closed: tuple[ClosedAccount, ...]
     """The accounts of agents that are given nothing, or may not be."""
 
@@ -112,6 +114,7 @@ def glance_at(store: Store) -> Glance:
                 for row in tx.all(Sessions.costs_of_plan, plan_id=plan.plan_id)
             },
             closed=closed_in(tx),
+            paused={row.plan_id: row for row in tx.all(Plans.pauses)},
             foreseen={
                 task_id: now for plan in plans for task_id, now in foreseen_in(tx, plan.plan_id).items()
             },

@@ -18,6 +18,7 @@ from musician.protocol.messages.particulars import check_said
 from musician.protocol.rules.ceilings import read_amounts
 from musician.protocol.states import State
 from musician.runtime.again import retry_task, skip_task
+from musician.runtime.as_person import person_name
 from musician.runtime.commenting import comment as write_comment
 from musician.runtime.overseeing import check_database
 from musician.runtime.proposing import Desk as Proposing
@@ -126,6 +127,14 @@ def skip(desk: Desk, task_id: str, form: Form) -> None:
         raise BadField(field="dependents", value=name, reason="use " + ", ".join(service.Dependents))
     named = service.Dependents(name) if name else None
     skip_task(desk.root, desk.as_person, task_id, form.text("text"), desk.settings, dependents=named)
+
+
+def pause(desk: Desk, plan_id: str, form: Form) -> None:
+    service.pause_plan(desk.as_person, plan_id, who=person_name(), reason=form.get("text"))
+
+
+def resume(desk: Desk, plan_id: str, _: Form) -> None:
+    service.resume_plan(desk.as_person, plan_id, who=person_name(), settings=desk.settings)
 
 
 def accept(desk: Desk, number: str, _: Form) -> None:

@@ -71,6 +71,7 @@ def application(desk: Desk, *, port: int, keys: Keys, token: str) -> Guard:
                 ),
                 ("/tasks", "/tasks/{}/review", (orders.comment, orders.drop)),
                 ("/proposals", "/proposals", (orders.accept, orders.decline)),
+                ("/plan", "/", (orders.pause, orders.resume)),
             )
             for verb in verbs
         ),
