@@ -33,7 +33,10 @@ from musician.service.documents import latest_document
 from musician.store.opening import create_store
 from musician.store.port import Store
 from musician.store.queries.work import Work
+from musician.trees.merge import ensure_integration
 from musician.trees.root import Root, exclude_private, find_root
+from musician.trees.steps import commit_step
+from musician.trees.worktree import ensure_worktree
 from tests.conftest import every_task
 from tests.said import evidence, submission
 
@@ -175,6 +178,26 @@ def test_amending_opens_changes_and_withdraws_and_keeps_the_rest(place: Place) -
     assert service.task_row(place.store, "task-04").retry_limit == 7
     again = amend_plan_file(place.root, place.store, path, SETTINGS)
     assert (again.added, again.changed, again.withdrawn) == ((), (), ())
+
+
+def test_the_work_of_a_withdrawn_task_is_told_of_once(place: Place) -> None:
+    """Each later amendment named again what an earlier one had kept."""
+    place.lock(plan_text(task(1), task(2), task(3)))
+    ensure_integration(place.root, "p", "HEAD")
+    for task_id in ("task-02", "task-03"):
+        tree = ensure_worktree(place.root, "p", task_id, "HEAD")
+        (tree.path / f"{task_id}.txt").touch()
+        commit_step(tree, task_id=task_id, item="step 1", title="Do", session_id="s", epoch=1)
+    named = [
+        [each.task_id for each in amend_plan_file(place.root, place.store, place.write(text), SETTINGS).left]
+        for text in (
+            plan_text(task(1), task(2)),
+            plan_text(task(1), task(2, script="false")),
+            plan_text(task(1)),
+            plan_text(task(1), task(4)),
+        )
+    ]
+    assert named == [["task-03"], [], ["task-02"], []]
 
 
 def test_a_changed_overview_is_a_change_of_every_task(place: Place) -> None:

@@ -221,6 +221,37 @@ def test_a_branch_that_moved_since_the_trial_is_not_overwritten(root: Root, git:
     assert git(root.path, "rev-parse", BRANCH) == current
 
 
+@pytest.mark.parametrize("stays", [False, True], ids=["somebody moves it just then", "git cannot"])
+def test_a_branch_that_is_moved_at_the_very_moment_of_accepting_is_put_right_and_moved(
+    root: Root, git: GitCommand, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *, stays: bool
+) -> None:
+    """Between the look and the move: what git refused for it was an error of the run."""
+    _task(root, "task-01", "one", "1\n")
+    merged = _trial(root, "task-01")
+    assert isinstance(merged, Merged)
+    his = git(root.path, "commit-tree", "-m", "his", "-p", merged.onto, f"{merged.onto}^{{tree}}")
+    real, once = shutil.which("git"), tmp_path / "once"
+    moves = f"{real} -c core.hooksPath=/dev/null -C '{root.path}' update-ref refs/heads/{BRANCH} {his}"
+    moving = f"[ -e '{once}' ] || {{ touch '{once}'; {moves}; }}"
+    wrapper = tmp_path / "bin" / "git"
+    wrapper.parent.mkdir()
+    wrapper.write_text(
+        f'#!/bin/sh\ncase "$*" in *"musician: accept"*) {"exit 128" if stays else moving};; esac\nexec {real} "$@"\n'
+    )
+    wrapper.chmod(0o755)
+    with monkeypatch.context() as patched:
+        patched.setenv("PATH", f"{wrapper.parent}{os.pathsep}{os.environ['PATH']}")
+        if stays:
+            with pytest.raises(GitFailed):
+                accept_merge(root, "greeter", merged.commit, merged.onto)
+        else:
+            assert accept_merge(root, "greeter", merged.commit, merged.onto)
+            assert once.exists()
+    assert git(root.path, "rev-parse", BRANCH) == (merged.onto if stays else merged.commit)
+    kept = git(root.path, "for-each-ref", "--format=%(objectname)", "refs/musician").split()
+    assert (his in kept) is not stays, "his commit is kept"
+
+
 def test_a_branch_somebody_has_checked_out_is_not_moved_under_them(root: Root, git: GitCommand) -> None:
     _task(root, "task-01", "one", "1\n")
     merged = _trial(root, "task-01")

@@ -87,6 +87,46 @@ def test_good_work_is_ready_and_says_what_was_not_measured(workshop: "Workshop",
     assert 0 < found.overhead_s < 60
 
 
+@pytest.mark.parametrize(
+    ("ini", "options", "runs"),
+    [
+        ("testpaths = tests", "", False),
+        ("addopts = --ignore=apart", "", False),
+        ("norecursedirs = apart", "", False),
+        ("testpaths = tests", "apart tests", True),
+        ("", "", True),
+        ("", "tests", True),
+    ],
+)
+def test_a_test_that_no_command_runs_is_named_and_is_no_new_test(
+    workshop: "Workshop", verify: Verify, ini: str, options: str, *, runs: bool
+) -> None:
+    """It was counted as a new one that can fail, and never ran; the last is run beside the checkpoint's own."""
+    workshop.before(
+        {
+            "calc.py": CALC,
+            "test_add.py": "",
+            "tests/test_add_too.py": TEST_ADD,
+            "conftest.py": "",
+            "pytest.ini": f"[pytest]\npythonpath = .\n{ini}\n",
+        }
+    )
+    workshop.now(
+        {
+            "calc.py": CALC + SUB,
+            "apart/test_sub.py": TEST_SUB,
+            "tests/test_more.py": TEST_SUB.replace("test_sub", "test_more"),
+        }
+    )
+    result = verify(f"{PYTEST} {options}", earlier=Earlier(base=workshop.git.text("rev-parse", "HEAD")))
+    assert result.ready
+    validity = stages(result).validity
+    assert validity is not None
+    assert (validity.examined, validity.left_out) == ((2, 0) if runs else (1, 1))
+    said = "new or changed tests that no command runs: apart/test_sub.py"
+    assert (said in result.tests_line()) is not runs
+
+
 def test_with_enough_coverage_nothing_is_left_to_say(workshop: "Workshop", verify: Verify) -> None:
     workshop.now({"calc.py": CALC + SUB, "test_sub.py": TEST_SUB})
     result = verify(

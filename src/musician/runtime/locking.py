@@ -161,7 +161,7 @@ def amend_alone(
     with _beside_run(root, store, settings, session_id, world) as is_beside_run:
         kept: tuple[str, ...] = ()
         # Before it is looked who plays: whoever claims from here on is seen by the epoch.
-        epochs = {row.task_id: row.claim_epoch for row in service.tasks_of(store, plan.plan_id)}
+        rows = {row.task_id: row for row in service.tasks_of(store, plan.plan_id)}
         if is_beside_run:
             plan, kept = _without_what_is_played(root, store, plan, locked)
         task_files = _render(plan)
@@ -178,11 +178,13 @@ def amend_alone(
             withdrawn=amendment.withdrawn,
             retry_limit=settings.limits.error_retries,
             settings=settings_file_text(root),
-            as_seen={task_id: epochs[task_id] for task_id in amendment.changed if is_beside_run},
+            as_seen={each: rows[each].claim_epoch for each in amendment.changed if is_beside_run},
         )
         keep_instructions(store, task_files)
-        gone = epochs.keys() - {task.task_id for task in plan.tasks}
-        left = keep_removed(root, plan.plan_id, sorted(gone))
+        gone = rows.keys() - {task.task_id for task in plan.tasks}
+        kept_work = keep_removed(root, plan.plan_id, sorted(gone))
+    # An amendment before this one has told of what it withdrew.
+    left = tuple(each for each in kept_work if not rows[each.task_id].is_withdrawn)
     return replace(amendment, left=left)
 
 

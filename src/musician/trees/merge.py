@@ -111,24 +111,27 @@ def accept_merge(root: Root, plan_id: str, commit: str, expected_old: str) -> bo
     verified is not what the branch would get, and is to be tried once more. :class:`TreeNotReady` if ``commit`` does
     not contain ``expected_old``, or if somebody has the branch checked out.
     """
-    git, at = Git(root.path), merged_tip(root, plan_id)
-    if at == commit:
-        return True
-    if not git.holds(commit, expected_old):
-        raise TreeNotReady(
-            reason=f"the trial {commit} does not go on from {expected_old}",
-            paths=(),
-            remedy="merge on trial again",
-        )
-    check_not_held(root, plan_id)
-    if at == expected_old:
+    git = Git(root.path)
+    while True:
+        at = merged_tip(root, plan_id)
+        if at == commit:
+            return True
+        if not git.holds(commit, expected_old):
+            raise TreeNotReady(
+                reason=f"the trial {commit} does not go on from {expected_old}",
+                paths=(),
+                remedy="merge on trial again",
+            )
+        check_not_held(root, plan_id)
+        if at != expected_old:
+            return False
         try:
             move_integration(git, plan_id, commit, expected_old)
             return True
         except GitFailed:
-            if merged_tip(root, plan_id) == expected_old:  # else it was moved just now
+            if git.commit_id(full_ref(integration_branch(plan_id))) == expected_old:
                 raise
-    return False
+            # Else somebody moved the branch just now. That is put right, and told, as at any other moment.
 
 
 def take_up_plan_files(root: Root, plan_id: str, branch: str, files: frozenset[bytes]) -> None:

@@ -60,7 +60,7 @@ from musician.verification.result import VerificationResult
 from musician.verification.run import Settled, result_of, settle
 from musician.verification.scan import scan_change
 from musician.verification.untested import untested_functions
-from musician.verification.validity import try_the_tests
+from musician.verification.validity import never_run_in, try_the_tests
 
 _TROUBLES = (GitFailed, NoRepository, OSError)
 """What keeps a stage from being done."""
@@ -285,7 +285,12 @@ class _Found:
             self.notes.append(f"left out of coverage by the change: {named(left_out)}")
         limit_s = self.settings.validity.limit_s
         try:
-            self.validity = await try_the_tests(change, self.commands, runner=runner, time_limit_s=limit_s)
+            never_run = await run_sync(never_run_in, Git(self.tree), change, ran)
+            self.validity = await try_the_tests(
+                change, self.commands, runner=runner, time_limit_s=limit_s, never_run=never_run
+            )
+            if never_run:
+                self.notes.append(f"new or changed tests that no command runs: {named(never_run)}")
         except _TROUBLES as error:
             self.validity = Validity(why_not=_short(error))
         await self._scan(change)

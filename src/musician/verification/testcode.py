@@ -185,3 +185,20 @@ def _ending_alike(wanted: str, outcomes: ByName) -> set[Outcome]:
     return {
         outcome for whole, outcome in near if wanted.endswith(f".{whole}") or f".{whole}".endswith(wanted)
     }
+
+
+def files_run(paths: Iterable[str], names: Iterable[str]) -> set[str]:
+    """Return those of the paths that a recorded name can belong to, from whichever root it was named."""
+    wanted: dict[str, list[tuple[str, str]]] = {}
+    for path in paths:
+        module = module_name(path)
+        wanted.setdefault(module.rpartition(".")[2], []).append((f".{module}", path))
+    found: set[str] = set()
+    for name in names:
+        parts = name.partition("[")[0].replace("::", ".").split(".")
+        for place, part in enumerate(parts):
+            for module, path in wanted.get(part, ()):
+                named = f".{'.'.join(parts[: place + 1])}"
+                if module.endswith(named) or named.endswith(module):
+                    found.add(path)
+    return found

@@ -6,12 +6,15 @@ whether such tests hold a checkpoint back is the setting ``validity.least_failin
 single new or changed test fails there, and never where the task says ``may-pass-before``. A trivial test holds it back
 in any case, wherever it stands: behind an import that fails in the old tree it fails there for the import's sake.
 
+A test file of which the commands run nothing (it is outside of ``testpaths``, or left out by ``addopts``) is no part of
+it: what never runs shows nothing, however it would end. Such files are named.
+
 Where only tests changed, nothing could make them fail; where the runner is not pytest or unittest, single tests
 cannot be told apart. Both are said. A test that breaks in the old tree for any reason, a missing import above all,
 can fail: that is what it should do there.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import anyio.to_thread
 
@@ -22,7 +25,7 @@ from musician.verification.commands import CommandRunner, Ran
 from musician.verification.findings import Validity
 from musician.verification.invocation import Invocation, Runner, invocations
 from musician.verification.oldtree import as_now, runner_beside
-from musician.verification.testcode import Candidate, by_name, changed_tests, outcomes_of
+from musician.verification.testcode import Candidate, by_name, changed_tests, files_run, outcomes_of
 
 MAX_TESTS = 100
 """New or changed tests looked at, at one checkpoint; what is over is counted."""
@@ -34,13 +37,34 @@ async def try_the_tests(
     *,
     runner: CommandRunner,
     time_limit_s: float,
+    never_run: Collection[str] = (),
 ) -> Validity:
-    """Run the change's new and changed tests on the old code, by those of ``commands`` that can name them."""
+    """Run the change's new and changed tests on the old code, by those of ``commands`` that can name them.
+
+    ``never_run`` are the files to leave out (:func:`never_run_in`).
+    """
     found = await anyio.to_thread.run_sync(changed_tests, Git(runner.tree), change)
     if not found:
         return Validity()
-    tried = await _tried(found, change, commands, runner=runner, time_limit_s=time_limit_s)
+    run = tuple(each for each in found if each.path not in never_run)
+    tried = Validity()
+    if run:
+        tried = await _tried(run, change, commands, runner=runner, time_limit_s=time_limit_s)
+    tried = replace(tried, left_out=tried.left_out + len(found) - len(run))
     return replace(tried, trivial=tuple(str(each) for each in found if each.is_trivial))
+
+
+def never_run_in(git: Git, change: CodeChange, ran: Sequence[Ran]) -> tuple[str, ...]:
+    """Return the files of new and changed tests of which no command has run a single test.
+
+    None where a run has not named all its tests: then nobody can tell.
+    """
+    records = [each.record for each in ran if each.record is not None]
+    if not records or any(len(each.outcomes) < each.counts.total for each in records):
+        return ()
+    files = dict.fromkeys(each.path for each in changed_tests(git, change))
+    run = files_run(files, (name for each in records for name in each.outcomes))
+    return tuple(path for path in files if path not in run)
 
 
 async def _tried(
