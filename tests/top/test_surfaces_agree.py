@@ -9,6 +9,7 @@ from starlette.testclient import TestClient
 
 from musician import service
 from musician.project import Project
+from tests.said import farewell
 from tests.surroundings import Call
 from tests.top.conftest import terminal
 from tests.web.conftest import desk, open_desk
@@ -46,3 +47,37 @@ def test_every_surface_wants_the_same_of_a_person(submitted: Path, desk: TestCli
         line.strip().split("  ")[0] for line in text.splitlines() if line.startswith("   musician")
     ] == commands
     assert "(" not in text.partition(commands[-1])[2], "no lane has a task that is asked for"
+
+
+def test_every_surface_says_the_same_of_a_word(submitted: Path, desk: TestClient, call: Call) -> None:
+    """RECEIPTS-TRUE: a verdict that came when nobody was there to read it is handed to the next session."""
+    project = Project(str(submitted))
+    call("review", "reject", "1", "almost")
+    for session in ("s1", "s2"):
+        mark = "its session has ended: the next one is handed it"
+        if session == "s1":
+            mark = "stored, not delivered yet"
+        (said,) = (
+            each for each in call("messages", "1", "--json").json["messages"] if each["message"] == "almost"
+        )
+        assert said["became"] == mark
+        assert mark in call("messages", "1").out
+        assert f'<span class="mark">{mark}</span>' in desk.get("/tasks/task-01").text
+        asyncio.run(_is_seen(submitted, f"rejection {said['id']}: {mark}"))
+        if session == "s1":
+            claim = service.only_claim(project.store, "s1")
+            service.exit_task(project.store, claim, farewell("asked", path="h"), handoff="next: all")
+            service.hand_over(project.store, "task-01", "go on")
+    call("claim", "task-01", "--session", "s2")
+    project.close()
+    text = "handed to the next session, musician-task-01-S2,"
+    assert text in call("messages", "1").out
+    assert f'<span class="mark">{text} ' in desk.get("/tasks/task-01").text
+    asyncio.run(_is_seen(submitted, text))
+
+
+async def _is_seen(folder: Path, words: str) -> None:
+    async with terminal(folder, size=(200, 50)) as seen:
+        await seen.sees("task-01")
+        await seen.press("enter")
+        await seen.sees(words)

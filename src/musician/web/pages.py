@@ -24,6 +24,7 @@ from musician.reporting.fleet import conducts, say_mixed, versions_of
 from musician.reporting.needs_me import needs_of
 from musician.reporting.offers import offers_to
 from musician.reporting.plan_list import list_plans
+from musician.reporting.receipts import marks_of
 from musician.reporting.run_at_work import run_process
 from musician.reporting.spending import say_usage
 from musician.reporting.standing import Standing, names_of
@@ -149,7 +150,7 @@ def task(request: Request) -> HTMLResponse:
         may_use=say_bounds(bounds_of_task(desk.root, desk.store, desk.settings, view.row)),
         messages=messages[-MOST_SHOWN:],
         messages_left_out=max(0, len(messages) - MOST_SHOWN),
-        receipts=service.receipts_of(desk.store, standing.task_id),
+        marks=marks_of(desk.store, view, most=MOST_SHOWN),
         signers={
             message_id: say_signer(signer)
             for message_id, signer in service.signers_of_messages(desk.store, standing.task_id).items()

@@ -30,8 +30,13 @@ class ForecastRow(NamedTuple):
 
 
 class ReceiptRow(NamedTuple):
-    """Of a message of the conductor's that has reached the task's session; what has not has none (D12)."""
+    """What has become of a message of the conductor's: stored, delivered, acknowledged (D12), or settled (D37)."""
 
     message_id: int
-    delivered_at: str
+    delivered_at: str | None
     acknowledged_at: str | None
+    delivered_epoch: int | None
+    """Of the claim that it was delivered to last."""
+    is_unread: bool
+    ordered_epoch: int | None
+    """Of the claim that it was an order to; None for what is for whoever plays the task."""

@@ -16,7 +16,18 @@ SELECT * FROM (SELECT * FROM orchestration_messages WHERE task_id = :task_id ORD
 ORDER BY id;
 
 -- name: receipts_of_task
-SELECT message_id, delivered_at, acknowledged_at FROM receipts WHERE task_id = :task_id;
+-- What has become of the newest :most messages of the conductor's to a task. Unread as in "unread"; the epoch is the
+-- claim's that an order was written for (D37).
+SELECT m.id AS message_id, r.delivered_at, r.acknowledged_at, r.claim_epoch AS delivered_epoch,
+       m.id NOT IN (SELECT message_id FROM settled WHERE task_id = :task_id)
+       AND m.id > coalesce((SELECT max(message_id) FROM receipts
+                            WHERE task_id = :task_id AND acknowledged_at IS NOT NULL), 0) AS is_unread,
+       o.claim_epoch AS ordered_epoch
+FROM orchestration_messages m
+LEFT JOIN receipts r ON r.task_id = m.task_id AND r.message_id = m.id
+LEFT JOIN orders o ON o.message_id = m.id
+WHERE m.task_id = :task_id AND m.from_session = 'task-00'
+ORDER BY m.id DESC LIMIT :most;
 
 -- name: unread
 -- What the conductor said after the last message this task acknowledged, counted by id (D12); what was ordered of a
