@@ -1,4 +1,4 @@
-"""Packages that import a name's module when the name is asked for."""
+"""What is imported when it is needed, and not before: names of packages, and what only some commands need."""
 
 import re
 import subprocess
@@ -15,6 +15,13 @@ _LOADED = """
 import sys
 from musician.service import grants_of
 print(*sorted(name for name in sys.modules if name.startswith(("musician.service.", "musician.store.rows."))))
+"""
+
+_LOADED_BY = """
+import sys
+from musician.__main__ import run_command
+assert run_command(sys.argv[1:]) == 0
+print("loaded:", *sys.modules)
 """
 
 
@@ -56,3 +63,29 @@ def test_a_verb_brings_along_what_it_needs_and_no_other_verbs_nor_rows() -> None
         "musician.store.rows.submissions",
         "musician.store.rows.tasks",
     ]
+
+
+@pytest.mark.parametrize(
+    ("command", "needless"),
+    [
+        # It looks for agents, and plays with none.
+        (
+            "--version",
+            ("claude_agent_sdk", "acp", "anyio", "psutil", "musician.agents.port", "musician.store.port"),
+        ),
+        # What is made this moment has no damage.
+        ("init", ("musician.store.sqlite.mending", "anyio._backends", "markdown_it", "yaml")),
+        ("status", ("musician.store.sqlite.migrating", "markdown_it", "yaml", "anyio._backends")),
+    ],
+)
+def test_a_command_does_not_import_what_it_does_not_use(
+    command: str, needless: tuple[str, ...], tmp_path: Path
+) -> None:
+    subprocess.run(["git", "init", "--quiet", tmp_path], check=True)
+    if command != "init":
+        subprocess.run([sys.executable, "-m", "musician", "init"], cwd=tmp_path, check=True)
+    asked = [sys.executable, "-c", _LOADED_BY, command]
+    done = subprocess.run(asked, cwd=tmp_path, capture_output=True, text=True, check=True)
+    loaded = done.stdout.rpartition("loaded: ")[2].split()
+    assert "musician.cli.main" in loaded
+    assert set(loaded) & set(needless) == set()

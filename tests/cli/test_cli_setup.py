@@ -1,6 +1,7 @@
 """``init`` and ``doctor``."""
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,19 @@ def test_init_makes_everything_and_says_what_is_next(repository: Path, call: Cal
         ["git", "status", "--short"], cwd=repository, capture_output=True, text=True, check=True
     )
     assert status.stdout == "?? docs/\n"
+
+
+def test_init_asks_git_each_thing_once(
+    repository: Path, call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two questions about where we are, one who else may write, one whether the project has a `temp`."""
+    log, counting = tmp_path / "git.log", tmp_path / "bin" / "git"
+    counting.parent.mkdir()
+    counting.write_text(f'#!/bin/sh\necho "$*" >> "{log}"\nexec "{shutil.which("git")}" "$@"\n')
+    counting.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{counting.parent}{os.pathsep}{os.environ['PATH']}")
+    call("init")
+    assert len(log.read_text().splitlines()) == 4
 
 
 def test_init_names_what_it_made(repository: Path, call: Call) -> None:

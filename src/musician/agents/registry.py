@@ -5,15 +5,17 @@ import shutil
 from collections.abc import Iterator
 from contextlib import suppress
 from importlib.util import find_spec
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
-from musician.agents.acp.profiles import KNOWN, profile_of
+from musician.agents.acp.profiles import KNOWN, Profile, profile_of
 from musician.agents.claude.client import find_client
-from musician.agents.port import Agent
-from musician.agents.shell import ShellAgent
 from musician.own_python import install_extra
-from musician.plans.model import TaskSpec
 from musician.protocol.errors import AgentUnavailable
+
+if TYPE_CHECKING:
+    from musician.agents.port import Agent
+    from musician.plans.model import TaskSpec
 
 _ADAPTERS = {
     "claude-agent-acp": "claude",
@@ -27,12 +29,35 @@ _RUNNERS = frozenset({"bunx", "npx", "uvx"})
 """Programs that run the package which is named next."""
 
 
-def make_agent(spec: str) -> Agent:
+def make_agent(spec: str) -> "Agent":
     """Return a new agent for one session; :class:`AgentUnavailable` if this version cannot play with it."""
-    if spec == "shell":
+    found = find_agent(spec)
+    # Two need an extra that is slow to import; and who only looks for agents needs none of them.
+    if found is None:
+        from musician.agents.shell import ShellAgent
+
         return ShellAgent()
+    if isinstance(found, Path):
+        from musician.agents.claude.agent import ClaudeAgent
+
+        return ClaudeAgent(found)
+    from musician.agents.acp.agent import AcpAgent
+
+    return AcpAgent(found)
+
+
+def find_agent(spec: str) -> Path | Profile | None:
+    """Return what an agent is played with on this machine: its client, its profile, or nothing besides.
+
+    Imports none. Raises :class:`AgentUnavailable`, as :func:`make_agent`.
+    """
+    if spec == "shell":
+        return None
     if spec == "claude":
-        return _claude()
+        client = find_client()
+        if client is None:
+            raise AgentUnavailable(agent="claude", remedy=f"its SDK is an extra: {install_extra('claude')}")
+        return client
     profile = profile_of(spec)
     if profile is None:
         raise AgentUnavailable(agent=spec)
@@ -42,9 +67,7 @@ def make_agent(spec: str) -> Agent:
         raise AgentUnavailable(
             agent=spec, remedy=f"install {profile.command[0]!r:.80}: it is not on the PATH"
         )
-    from musician.agents.acp.agent import AcpAgent  # needs an extra, and is slow to import
-
-    return AcpAgent(profile)
+    return profile
 
 
 def model_of_subagents(spec: str) -> str:
@@ -52,7 +75,7 @@ def model_of_subagents(spec: str) -> str:
     return "opus" if spec == "claude" else ""
 
 
-def account_for(task: TaskSpec, agent: str) -> str:
+def account_for(task: "TaskSpec", agent: str) -> str:
     """Return the account that an agent plays a task on: agents on one have the same limits, whatever their names.
 
     What the plan says; else that of the agent's kind, which a command of its adapter is, too. Another command is an
@@ -80,14 +103,5 @@ def found_agents() -> Iterator[str]:
     """Yield the names of the agents that can be used on this machine."""
     for name in ("shell", "claude", *KNOWN):
         with suppress(AgentUnavailable):
-            make_agent(name)
+            find_agent(name)
             yield name
-
-
-def _claude() -> Agent:
-    client = find_client()
-    if client is None:
-        raise AgentUnavailable(agent="claude", remedy=f"its SDK is an extra: {install_extra('claude')}")
-    from musician.agents.claude.agent import ClaudeAgent  # needs an extra, and is slow to import
-
-    return ClaudeAgent(client)

@@ -19,6 +19,7 @@ from musician.trees.root import (
     Root,
     choose_temp,
     exclude_private,
+    how_shared,
     is_network_filesystem,
     keep_from_cleaning,
     share_as_git_does,
@@ -52,7 +53,7 @@ def init(app: App) -> None:
     database = Path(app.database)
     is_new = not database.exists()
     with closing(create_store(database)) as store:
-        mended = store.mend()
+        mended = () if is_new else store.mend()
         keep_settings(store, settings)
     created += [app.database] if is_new else []
     warnings = network_warnings(database)
@@ -90,11 +91,12 @@ def _make_folders(root: Root) -> list[str]:
             remedy="move it away",
         )
     made = [f"{folder.relative_to(root.path)}/" for folder in folders if not folder.is_dir()]
+    shared = how_shared(root)
     for folder in folders:  # .musician comes first: the others get its permissions
         is_users = folder.is_dir() and folder != root.musician_dir
         folder.mkdir(parents=True, exist_ok=True)
         if not is_users:
-            share_as_git_does(root, folder)
+            share_as_git_does(root, folder, shared)
         follow(str(root.musician_dir))
     made += _write_new(root, root.reports_dir / "README.md", _REPORTS_README)
     for name in ("README.md", "TEMPLATE.md"):

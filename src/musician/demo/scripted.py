@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from musician.agents.registry import make_agent
+from musician.agents.registry import find_agent
 from musician.demo.player import EMERGENCY, INSTRUMENTS, WAITING, Player
 from musician.own_python import own_python
 from musician.protocol.errors import AgentUnavailable
@@ -66,7 +66,7 @@ def _environment(agent: str, folder: Path, place: Path, url: str) -> dict[str, s
 
 def _check(agent: str) -> None:
     try:
-        make_agent(agent)
+        find_agent(agent)
     except AgentUnavailable as missing:
         package = PACKAGES.get(agent)
         how = "" if package is None else f"; its program: npm install -g {package}"

@@ -40,8 +40,8 @@ def check_layout(root: Root) -> None:
     """Check that we are in a working tree, and that git in a linked tree would work on that tree."""
     git, config = Git(root.path, finds=True), ("config", "--file", str(root.git_dir / "config"))
     shared = git.run(*config, "--get", "core.worktree", accept=(0, 1))
-    extension = git.run(*config, "--type=bool", "--get", "extensions.worktreeConfig", accept=(0, 1))
-    if shared.returncode == 0 and extension.stdout.strip() == b"true":
+    extension = ("--type=bool", "--get", "extensions.worktreeConfig")
+    if shared.returncode == 0 and git.run(*config, *extension, accept=(0, 1)).stdout.strip() == b"true":
         value = shlex.quote(os.fsdecode(shared.stdout.removesuffix(b"\n")))
         here = f"git -C {shlex.quote(str(root.path))} config"
         raise TreeNotReady(

@@ -227,13 +227,12 @@ def choose_temp(root: Root) -> Path:
     return root.musician_dir / "temp" if is_taken else root.temp_dir
 
 
-def share_as_git_does(root: Root, folder: Path) -> None:
-    """Give exactly those users access to our folder whom git lets work in the repository.
+def share_as_git_does(root: Root, folder: Path, shared: str) -> None:
+    """Give exactly those users access to our folder whom git lets work in the repository, as :func:`how_shared` says.
 
     Even read access to a lock is enough to hold it. If git shares the repository (``core.sharedRepository``),
     the folder and what is made in it belong to the group, and so does what an earlier version has made there.
     """
-    shared = _shared(root)
     if shared in _PRIVATE_TO_GIT:
         if folder == root.musician_dir:
             folder.chmod(folder.stat().st_mode & ~0o077)
@@ -250,10 +249,11 @@ def share_as_git_does(root: Root, folder: Path) -> None:
 
 def is_shared(root: Root) -> bool:
     """Whether git shares the repository with other users."""
-    return _shared(root) not in _PRIVATE_TO_GIT
+    return how_shared(root) not in _PRIVATE_TO_GIT
 
 
-def _shared(root: Root) -> str:
+def how_shared(root: Root) -> str:
+    """Return git's ``core.sharedRepository``."""
     return Git(root.path).text("config", "--default", "umask", "core.sharedRepository").lower()
 
 

@@ -4,7 +4,6 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 
-from musician.agents.registry import make_agent
 from musician.cli.context import App
 from musician.cli.doctor.check import fail, ok, warn
 from musician.plugin.check_result import CheckResult
@@ -64,7 +63,6 @@ def is_affected_sqlite(version: str) -> bool:
 
 
 def agents(_app: App) -> Iterator[CheckResult]:
-    make_agent("shell")
     program = shutil.which("bash")
     if program is None:
         yield fail("the shell agent needs bash, which is not on PATH", "install bash")
