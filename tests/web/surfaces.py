@@ -66,7 +66,9 @@ def check_task(project: Project, browser: Loads, row: TaskRow, counts: dict[str,
 def check_lists(project: Project, browser: Loads) -> None:
     """What happened, what was decided, and which plans there are, also those that were put away."""
     newest = happenings(project.store, most=MOST_SHOWN).happenings[::-1]
-    assert rows_on(browser.load("/timeline")) == [(e.task_id, shown(one_line(e.what, 300))) for e in newest]
+    assert rows_on(browser.load("/timeline")) == [
+        (e.task_id, shown(one_line(e.what, 300).replace("_", " "))) for e in newest
+    ]
     decided = decisions(project.store).happenings[::-1]
     assert rows_on(browser.load("/decided")) == [(each.task_id, each.what) for each in decided]
     page = browser.load("/plans")

@@ -517,6 +517,30 @@ def test_every_page_fits_a_phone_and_a_thumb_reviews_on_it(
     assert call("status", "1", "--json").json["state"] == "review_failed"
 
 
+@pytest.mark.deep
+@pytest.mark.parametrize(
+    ("width", "height"), [(1280, 800), (640, 400), (390, 800)], ids=["desk", "at 200 %", "phone"]
+)
+def test_a_verdict_is_reached_by_scrolling_the_page_and_no_box_in_it(
+    long_work: Path, command: tuple[str, ...], browser: BrowserContext, width: int, height: int
+) -> None:
+    """Beside a change that is longer than the window it stays in sight; in one column it comes after the change."""
+    page = browser.new_page()
+    page.set_viewport_size({"width": width, "height": height})
+    with Served(long_work, command) as desk:
+        page.goto(desk.address)
+        page.goto(f"{desk.base}/tasks/task-01/review")
+        expect(page.locator(".diff")).to_be_visible()
+        page.mouse.move(width / 2, height - 20)
+        page.keyboard.press("End")
+        for name in ("Approve", "Send back", "Propose a fix"):
+            expect(page.get_by_role("button", name=name)).to_be_in_viewport(ratio=1)
+        boxes = """[...document.querySelectorAll("main *")].filter(each => each.scrollHeight > each.clientHeight + 1
+          && ["auto", "scroll"].includes(getComputedStyle(each).overflowY)).map(each => each.outerHTML.slice(0, 99))"""
+        assert page.evaluate(boxes) == []
+    page.close()
+
+
 WORDS_CUT = """() => [...document.querySelectorAll(".plan td, .plan th, .plan td *")].flatMap(each =>
   [...each.childNodes].filter(node => node.nodeType === Node.TEXT_NODE).flatMap(node =>
     [...node.data.matchAll(/[\\p{L}]+/gu)].filter(word => {

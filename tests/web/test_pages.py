@@ -24,7 +24,7 @@ from musician.store.rows.sessions import CostRow
 from musician.trees.branches import branch_of, integration_branch
 from musician.web.desk import Desk, clock
 from musician.web.pages import MOST_NEEDS
-from tests.cli.test_cli_look_at_work import submit
+from tests.cli.test_cli_look_at_work import submit, tree_of
 from tests.surroundings import Call, git
 from tests.web.conftest import Open, enter, post
 
@@ -183,8 +183,14 @@ def test_a_log_goes_on_where_it_was_read_to(claimed: Path, desk: TestClient, cal
             }
             file.write(json.dumps(said) + "\n")
         shown = re.findall(r"<li[^>]*>(.*)</li>", desk.get("/tasks/task-01/log").text)
-        assert [html.unescape(line) for line in shown] == call("log", "1").out.splitlines()
+        assert [html.unescape(line) for line in shown] == [
+            line.removeprefix("== ").removeprefix("-- ").removeprefix("   ")
+            for line in call("log", "1").out.splitlines()
+        ]
     assert shown[-3:] == ["line 0", "line 1", "line 2"]
+    found = desk.get("/tasks/task-01/log", params={"find": "LINE 1"}).text
+    assert re.findall(r"<li[^>]*>(.*)</li>", found) == ["line 1"]
+    assert "No line has it." in desk.get("/tasks/task-01/log", params={"find": '"><b>'}).text
 
 
 def test_what_became_of_a_message_is_marked_and_who_wrote_has_a_name(
@@ -241,6 +247,26 @@ def _grow(folder: Path, branch: str) -> None:
     nothing = git(folder, "hash-object", "-t", "tree", "-w", os.devnull).strip()
     commit = git(folder, "commit-tree", "-p", branch, "-m", "more", nothing).strip()
     git(folder, "update-ref", f"refs/heads/{branch}", commit)
+
+
+def test_deviations_and_self_corrections_stand_on_the_tasks_page_with_what_became_of_them(
+    claimed: Path, desk: TestClient, call: Call
+) -> None:
+    (tree_of(claimed) / "greeter.py").write_text("def greet(name): return name\n")
+    call("step", "1", "start", "1")
+    assert "Deviations and self-corrections" not in desk.get("/tasks/task-01").text
+    call("deviation", "1", "Medium", "another <b>way</b>")
+    call("self-correction", "1", "a slip")
+    text = desk.get("/tasks/task-01").text.partition("Deviations and self-corrections")[2]
+    found = [html.unescape(re.sub(r"<[^>]*>", "", each)) for each in re.findall("<li>(.*)</li>", text)]
+    assert re.fullmatch(r"self-correction a slip step 1, [\d:]{8}", found[0])
+    assert re.fullmatch(r"Medium deviation another <b>way</b> .*; nobody has ruled on it yet", found[1])
+    call("step", "1", "done", "1", "--commit")
+    call("checkpoint", "1")
+    call("review", "approve", "1")
+    page = desk.get("/tasks/task-01").text
+    assert "nobody has ruled on it yet" not in page
+    assert "; ruled by message " in page
 
 
 def test_a_look_is_not_older_than_the_database(submitted: Path, call: Call) -> None:
@@ -400,7 +426,7 @@ def test_what_was_decided_is_told_with_who_decided_it(submitted: Path, desk: Tes
         ["task-02", login_name(), "trouble settled", "answered: mended"],
         ["task-01", login_name(), "fix proposed", "say it otherwise"],
     ]
-    assert f"task-00 ({login_name()})" in desk.get("/timeline").text
+    assert f"conductor ({login_name()})" in desk.get("/timeline").text
     assert f"</b> ({login_name()}) rejection" in desk.get("/tasks/task-01").text.replace(
         "fix proposal", "rejection"
     )

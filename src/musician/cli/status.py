@@ -195,13 +195,10 @@ def _print_all(app: App, *, everything: bool) -> None:
 def _fleet(app: App, at_hand: Mapping[str, Standing]) -> tuple[tuple["Host", ...], str]:
     """Return who is at work on what, by machine, and what is to be said of their versions."""
     from musician.reporting.fleet import conducts, fleet_in, say_mixed, versions_of
-    from musician.reporting.owners import owner_of
 
     if app.is_archived:
         return (), ""
-    programs = service.programs_at_work(app.store)
-    root = _root(app)
-    hosts = fleet_in(at_hand, programs, lambda view: owner_of(root, view, app.settings, MACHINE))
+    hosts = fleet_in(at_hand, service.programs_at_work(app.store))
     return hosts, say_mixed(versions_of(hosts, conducts(app.store)))
 
 

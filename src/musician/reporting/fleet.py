@@ -10,8 +10,6 @@ from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import ACTIVE
 from musician.protocol.values import dataclass
 from musician.reporting.needs_me import standings_in
-from musician.reporting.overview import Lane, lane_of
-from musician.reporting.owners import OwnerOf
 from musician.reporting.standing import Standing
 from musician.store.port import Store
 from musician.store.rows import ProgramRow
@@ -31,7 +29,6 @@ class Worker:
     agent: str
     since: str
     last_seen: str
-    lane: Lane
     program: ProgramRow | None = None
     """None of one that an older version has claimed."""
 
@@ -83,18 +80,16 @@ def conducts(store: Store) -> ProgramRow | None:
     return next((each for each in service.programs_at_work(store) if each.task_id == CONDUCTOR), None)
 
 
-def fleet_of(store: Store, owner_of: OwnerOf) -> tuple[Host, ...]:
+def fleet_of(store: Store) -> tuple[Host, ...]:
     """Return the machines by name, each with who is at work on it; a session of an unknown one stands first."""
-    return fleet_in(standings_in(service.glance_at(store)), service.programs_at_work(store), owner_of)
+    return fleet_in(standings_in(service.glance_at(store)), service.programs_at_work(store))
 
 
-def fleet_in(
-    standings: Mapping[str, Standing], at_work: Iterable[ProgramRow], owner_of: OwnerOf
-) -> tuple[Host, ...]:
+def fleet_in(standings: Mapping[str, Standing], at_work: Iterable[ProgramRow]) -> tuple[Host, ...]:
     """The same of one moment."""
     programs = {each.task_id: each for each in at_work}
     workers = [
-        _worker(each, programs.get(each.task_id), owner_of)
+        _worker(each, programs.get(each.task_id))
         for each in standings.values()
         if each.state in ACTIVE and each.view.row.session_id
     ]
@@ -102,7 +97,7 @@ def fleet_in(
     return tuple(Host(name=name, workers=tuple(found)) for name, found in by_host)
 
 
-def _worker(standing: Standing, program: ProgramRow | None, owner_of: OwnerOf) -> Worker:
+def _worker(standing: Standing, program: ProgramRow | None) -> Worker:
     view = standing.view
     row, client = view.row, view.client
     session = next((each for each in reversed(view.sessions) if each.session_id == row.session_id), None)
@@ -118,6 +113,5 @@ def _worker(standing: Standing, program: ProgramRow | None, owner_of: OwnerOf) -
         agent="" if session is None else session.agent or "",
         since="" if session is None else session.started_at,
         last_seen=row.last_heartbeat or "",
-        lane=lane_of(standing, owner_of(view)),
         program=program,
     )

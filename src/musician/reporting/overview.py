@@ -144,6 +144,11 @@ class Overview:
     closed: tuple[ClosedAccount, ...]
     """The accounts of agents that are given nothing, or may not be."""
 
+    @property
+    def lanes(self) -> Mapping[str, Lane]:
+        """Return the lane of each task, by its id."""
+        return {each.row.task_id: each.lane for plan in self.plans for each in plan.tasks}
+
     def count(self, *lanes: Lane) -> int:
         return sum(each.count(*lanes) for each in self.plans)
 

@@ -1,11 +1,11 @@
 """Lists everything that happened, in the order it was written: who did what to which task."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import assert_never
 
 from musician import service
 from musician.protocol.journal import status_line
-from musician.protocol.names import CONDUCTOR
+from musician.protocol.names import CONDUCTOR, succession_name
 from musician.protocol.states import VERDICTS, State
 from musician.protocol.values import dataclass, replace
 from musician.reporting.asks import JUDGED
@@ -106,6 +106,15 @@ def _decided_between(store: Store, after: int, until: int) -> Iterator[Happening
                 yield replace(_happening(change), who=by or "the program", what=what, text=text or "")
             case _:
                 pass
+
+
+def session_names(store: Store, found: Iterable[Happening]) -> dict[tuple[str, str], str]:
+    """Return the names of those who wrote to the tasks, by task and id."""
+    task_ids = sorted({each.task_id for each in found})
+    sessions = service.sessions_of(store, task_ids)
+    return {(each, CONDUCTOR): "conductor" for each in task_ids} | {
+        (each.task_id, each.session_id): succession_name(each.task_id, each.number) for each in sessions
+    }
 
 
 def say_signer(signer: service.Signer | None) -> str:

@@ -8,7 +8,6 @@ import os
 from musician.processes.machine import Machine
 from musician.project import Project
 from musician.protocol.errors import DatabaseUnusable
-from musician.reporting.fleet import Host, fleet_of
 from musician.reporting.overview import Overview, overview_of
 from musician.reporting.owners import owner_of
 from musician.reporting.run_at_work import is_conducted
@@ -37,12 +36,6 @@ def look(project: Project, machine: Machine) -> Overview:
         is_conducted=is_conducted(root, store, settings),
         owner_of=lambda view: owner_of(root, view, settings, machine),
     )
-
-
-def fleet(project: Project, machine: Machine) -> tuple[Host, ...]:
-    """Return who is at work, by machine. Blocks."""
-    root, settings = project.root, project.settings
-    return fleet_of(project.store, lambda view: owner_of(root, view, settings, machine))
 
 
 def branch_of(root: Root) -> str:

@@ -128,7 +128,7 @@ else:
             ),
             "work": (
                 "Beginning as_entry begin_piece begun_in beginning_of context_of describe_session journal_of "
-                "measure_context open_rows programs_at_work record record_process register_program"
+                "measure_context open_rows programs_at_work record record_process register_program sessions_of"
             ),
         },
     )

@@ -19,7 +19,7 @@ from musician.service.rowwork import (
 from musician.store.port import Store
 from musician.store.queries.sessions import Sessions
 from musician.store.queries.work import Work
-from musician.store.rows import JournalRow, ProgramRow
+from musician.store.rows import JournalRow, ProgramRow, SessionRow
 
 
 def record(store: Store, claim: Claim, *entries: Entry, verified: Verified | None = None) -> None:
@@ -96,6 +96,12 @@ def programs_at_work(store: Store) -> tuple[ProgramRow, ...]:
     """Return the programs that hold claims now, the conductor's among them."""
     with store.read() as tx:
         return tuple(tx.all(Sessions.programs_at_work))
+
+
+def sessions_of(store: Store, task_ids: Iterable[str]) -> tuple[SessionRow, ...]:
+    """Return every session of some tasks, those that ended among them."""
+    with store.read() as tx:
+        return tuple(row for each in task_ids for row in tx.all(Sessions.sessions_of_task, task_id=each))
 
 
 def describe_session(store: Store, claim: Claim, *, agent: str, account: str = "") -> None:

@@ -1,11 +1,9 @@
 """Who is at work, by the machine he is on."""
 
 from musician.processes.identity import host_name
-from musician.processes.machine import MACHINE
 from musician.project import Project
-from musician.reporting.fleet import Worker, conducts, say_host, say_mixed, versions_of
+from musician.reporting.fleet import Worker, conducts, fleet_of, say_host, say_mixed, versions_of
 from musician.reporting.overview import Overview
-from musician.runtime import overseeing
 from musician.top.needs import OfTask
 from musician.top.page import Folded, Page
 from musician.top.rows import Row, heading, row
@@ -13,9 +11,9 @@ from musician.top.task import Task
 
 
 class Fleet(Page):
-    def fold(self, _: Overview, project: Project) -> Folded:
+    def fold(self, look: Overview, project: Project) -> Folded:
         rows: list[Row] = []
-        hosts, conductor = overseeing.fleet(project, MACHINE), conducts(project.store)
+        hosts, conductor = fleet_of(project.store), conducts(project.store)
         if mixed := say_mixed(versions_of(hosts, conductor)):
             rows.append(row("mixed", mixed))
         if conductor is not None:
@@ -25,7 +23,7 @@ class Fleet(Page):
             rows.append(heading(f"host-{host.name}", say_host(host, here=host_name())))
             if host.runs_on:
                 rows.append(row(f"runs-on-{host.name}", f"  {host.runs_on}"))
-            rows.extend(_worker_row(each) for each in host.workers)
+            rows.extend(_worker_row(each, look.lanes.get(each.task_id, "")) for each in host.workers)
         if not hosts:
             rows.append(row("none", "Nobody is at work."))
         return (("Fleet", "bold"),), rows
@@ -35,9 +33,9 @@ class Fleet(Page):
             self.app.push_screen(Task(opens.task_id))
 
 
-def _worker_row(worker: Worker) -> Row:
+def _worker_row(worker: Worker, lane: str) -> Row:
     facts = (
-        worker.lane,
+        lane,
         worker.agent,
         "" if worker.pid is None else f"process {worker.pid}",
         worker.since and f"since {worker.since}",

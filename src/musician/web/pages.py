@@ -11,16 +11,16 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response, Strea
 
 from musician import service
 from musician.processes.identity import host_name
-from musician.processes.machine import MACHINE
 from musician.protocol.errors import MusicianError
 from musician.protocol.names import NO_PLAN
 from musician.protocol.states import WAITING
 from musician.reporting import drawing
 from musician.reporting.asks import answers_to
 from musician.reporting.comments import Round, Said, places_of, rounds_of, said_beside, since
+from musician.reporting.departures import departures_of
 from musician.reporting.diff_view import file_view
 from musician.reporting.evidence import evidence_of
-from musician.reporting.fleet import conducts, say_mixed, versions_of
+from musician.reporting.fleet import conducts, fleet_of, say_mixed, versions_of
 from musician.reporting.needs_me import needs_of
 from musician.reporting.offers import offers_to
 from musician.reporting.plan_list import list_plans
@@ -28,11 +28,10 @@ from musician.reporting.receipts import marks_of
 from musician.reporting.run_at_work import run_process
 from musician.reporting.spending import say_usage
 from musician.reporting.standing import Standing, names_of
-from musician.reporting.timeline import decisions, happenings, say_signer
+from musician.reporting.timeline import decisions, happenings, say_signer, session_names
 from musician.reporting.transcripts import sizes_of
 from musician.reporting.under_review import change_of, submission_of
 from musician.reporting.wording import say_anomaly
-from musician.runtime import overseeing
 from musician.runtime.bounds import bounds_of_task, say_bounds
 from musician.service.similarity import alike_among
 from musician.store.rows import CommentRow
@@ -101,7 +100,12 @@ def decided(request: Request) -> HTMLResponse:
     at = int(until) if until.isascii() and until.isdecimal() and len(until) < _MOST_DIGITS else None
     found = decisions(desk.store, until=at)
     return desk.page(
-        request, "timeline.html", heading="What was decided", timeline=found, is_cut=at is not None
+        request,
+        "timeline.html",
+        heading="What was decided",
+        timeline=found,
+        is_cut=at is not None,
+        names=session_names(desk.store, found.happenings),
     )
 
 
@@ -109,7 +113,7 @@ def decided(request: Request) -> HTMLResponse:
 def fleet(request: Request) -> HTMLResponse:
     desk = desk_of(request)
     run = run_process(desk.root)
-    hosts, conductor = overseeing.fleet(desk.project, MACHINE), conducts(desk.store)
+    hosts, conductor = fleet_of(desk.store), conducts(desk.store)
     return desk.page(
         request,
         "fleet.html",
@@ -124,9 +128,9 @@ def fleet(request: Request) -> HTMLResponse:
 @of_this_moment
 def timeline(request: Request) -> HTMLResponse:
     desk = desk_of(request)
-    return desk.page(
-        request, "timeline.html", heading="Timeline", timeline=happenings(desk.store, most=MOST_SHOWN)
-    )
+    newest = happenings(desk.store, most=MOST_SHOWN)
+    names = session_names(desk.store, newest.happenings)
+    return desk.page(request, "timeline.html", heading="Timeline", timeline=newest, names=names)
 
 
 @of_this_moment
@@ -157,6 +161,7 @@ def task(request: Request) -> HTMLResponse:
         },
         names=names_of(view),
         evidence=evidence_of(desk.root, view),
+        departures=departures_of(view),
         life=drawing.life_of(view),
         context=drawing.context_of(view, desk.settings),
         waits=standing.state in WAITING,
@@ -174,12 +179,23 @@ def proposals(request: Request) -> HTMLResponse:
 
 
 def log(request: Request) -> HTMLResponse:
-    """The end of what the task's sessions, and the agents asked about them, have said and done."""
+    """The end of what the task's sessions, and the agents asked about them, have said and done; with ``?find=TEXT``
+    the lines of it that have the text, in whatever case.
+    """
     desk = desk_of(request)
     view = _standing(request).view
     task_id = view.row.task_id
     lines = desk.log_of(task_id).lines(view)
-    return desk.page(request, "log.html", task_id=task_id, lines=lines, most=MOST_LOG_LINES)
+    sought = request.query_params.get("find", "").strip()
+    return desk.page(
+        request,
+        "log.html",
+        task_id=task_id,
+        sought=sought,
+        lines=[each for each in lines if sought.casefold() in each.casefold()],
+        is_cut=len(lines) == MOST_LOG_LINES,
+        most=MOST_LOG_LINES,
+    )
 
 
 def review(request: Request) -> HTMLResponse:

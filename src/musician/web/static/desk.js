@@ -327,6 +327,7 @@ const keys = {
   j: () => move(1),
   k: () => move(-1),
   v: () => document.activeElement.closest(".file")?.querySelector(".viewed").click(),
+  "/": () => document.querySelector("input[type=search]")?.focus(),
   "?": () => document.getElementById("help").showModal(),
 };
 
