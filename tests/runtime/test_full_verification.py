@@ -68,6 +68,7 @@ def test_what_fails_comes_first_also_where_nothing_was_run_again() -> None:
         result=result,
         outcome=Verification.RED,
         known_entry_id=0,
+        changes=(),
         is_old=True,
     )
     first, *others = found.failing.splitlines()

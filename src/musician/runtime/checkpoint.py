@@ -1,24 +1,17 @@
 """Runs a checkpoint's verification, the only source of evidence (D16)."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from functools import partial
-from pathlib import Path
+from collections.abc import Iterable
 
-import anyio.to_thread
+from anyio.to_thread import run_sync
 
 from musician import service
-from musician.processes.identity import ProcessIdentity
-from musician.protocol.claim import Claim
 from musician.protocol.journal import JUDGED_BY_PERSON, EntryKind
 from musician.protocol.musician.inputs import VerificationEnded
 from musician.protocol.musician.program import CheckpointItem
 from musician.protocol.rules.review import Verification, Verified
-from musician.protocol.settings import Settings
 from musician.protocol.values import dataclass
-from musician.runtime.baselines import Baselines
+from musician.runtime.claimed import ClaimedSession
 from musician.runtime.tasktree import key_outputs
-from musician.runtime.world import Verify
-from musician.store.port import Store
 from musician.store.rows import JournalRow
 from musician.verification.checkpoint import outcome_of
 from musician.verification.earlier import earlier_of, read_result
@@ -27,14 +20,15 @@ from musician.verification.result import VerificationResult
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """A verification, to be stored with what follows from it. ``is_old``: nothing has changed since it was
-    stored, and nothing was run again (D29).
+    """A verification, to be stored with what follows from it. ``changes`` is what the task has changed so far;
+    ``is_old``: nothing has changed since it was stored, and nothing was run again (D29).
     """
 
     check: CheckpointItem
     result: VerificationResult
     outcome: Verification
     known_entry_id: int
+    changes: tuple[tuple[str, str], ...]
     is_old: bool = False
 
     @property
@@ -58,15 +52,16 @@ class Found:
             known_entry_id=self.known_entry_id,
         )
 
-    def ended(self, changes: Sequence[tuple[str, str]]) -> VerificationEnded:
-        """Return the engine's input for it; ``changes`` is what the task has changed so far."""
+    @property
+    def ended(self) -> VerificationEnded:
+        """The engine's input for it."""
         return VerificationEnded(
             outcome=self.outcome,
             verified=None if self.is_old else self.verified,
             tests=self.tests,
             failing=self.failing,
-            files_modified=len(changes),
-            key_outputs=key_outputs(changes),
+            files_modified=len(self.changes),
+            key_outputs=key_outputs(self.changes),
             findings=self.result.to_judge(),
         )
 
@@ -79,53 +74,40 @@ _MAY_HAVE_MENDED = frozenset({EntryKind.CLAIMED, EntryKind.ERROR, EntryKind.CORR
 """After these what failed may pass on the same tree: a red verification is made again."""
 
 
-async def run_checkpoint(
-    store: Store,
-    claim: Claim,
-    check: CheckpointItem,
-    *,
-    tree: Path,
-    tree_id: Callable[[], str],
-    log: Path,
-    env: Mapping[str, str],
-    settings: Settings,
-    on_process: Callable[[ProcessIdentity], Awaitable[None]],
-    start: str | None = None,
-    baselines: Baselines | None = None,
-    verify: Verify,
-) -> Found:
-    """Verify ``check`` in ``tree``.
-
-    ``start`` is the commit the task began at; ``baselines`` know what failed there. Subagents' claims since
-    the last checkpoint are compared with the result (D19).
-    """
-    found = await anyio.to_thread.run_sync(partial(service.task_view, store, claim.task_id))
-    view = found.this_time
-    now = await anyio.to_thread.run_sync(tree_id)
-    before = _red_as_before(view, check, now)
-    if before is not None:
-        return before
-    result = await verify(
+async def run_checkpoint(claimed: ClaimedSession, check: CheckpointItem) -> Found:
+    """Verify ``check`` in the session's tree, and what was claimed since the last one with it (D19)."""
+    tree, baselines = claimed.tree, claimed.baselines
+    view = (await run_sync(service.task_view, claimed.store, claimed.claim.task_id)).this_time
+    tree_id = await run_sync(tree.tree_id)
+    old = _red_as_before(view, check, tree_id)
+    result = old or await claimed.world.verify_checkpoint(
         check.commands,
-        tree=tree,
-        tree_id=now,
-        log=log,
-        env=env,
-        settings=settings,
+        tree=tree.path,
+        tree_id=tree_id,
+        log=claimed.log,
+        env=claimed.environment_for(check.item),
+        settings=claimed.settings,
         checkpoint=check.number,
         final=check.final,
-        on_process=on_process,
-        earlier=earlier_of(view.verifications, checkpoint=check.number, start=start),
+        on_process=claimed.record_agent,
+        earlier=earlier_of(view.verifications, checkpoint=check.number, start=tree.start),
         claims=_claims_in(view.journal),
         may_change=check.may_change,
         may_pass_before=check.may_pass_before,
-        before=None if baselines is None or start is None else baselines.at(start),
+        before=None if baselines is None else baselines.at(tree.start),
     )
-    known = view.journal[-1].id if view.journal else 0
-    return Found(check=check, result=result, outcome=outcome_of(result), known_entry_id=known)
+    newest_id = view.journal[-1].id if view.journal else 0
+    return Found(
+        check=check,
+        result=result,
+        outcome=Verification.RED if old else outcome_of(result),
+        known_entry_id=view.verifications[-1].journal_id if old else newest_id,
+        changes=await run_sync(tree.changes, result.tree_id),
+        is_old=old is not None,
+    )
 
 
-def _red_as_before(view: service.TaskView, check: CheckpointItem, tree_id: str) -> Found | None:
+def _red_as_before(view: service.TaskView, check: CheckpointItem, tree_id: str) -> VerificationResult | None:
     """Return the last result if it was red, of this checkpoint and this very tree, and unanswered since."""
     last = view.verifications[-1] if view.verifications else None
     if last is None or (last.checkpoint, last.tree_id) != (check.number, tree_id):
@@ -135,16 +117,7 @@ def _red_as_before(view: service.TaskView, check: CheckpointItem, tree_id: str) 
         for row in view.journal
     ):
         return None
-    result = read_result(last)
-    if result is None:
-        return None
-    return Found(
-        check=check,
-        result=result,
-        outcome=Verification.RED,
-        known_entry_id=last.journal_id,
-        is_old=True,
-    )
+    return read_result(last)
 
 
 def _claims_in(journal: Iterable[JournalRow]) -> dict[str, str]:

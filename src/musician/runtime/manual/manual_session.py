@@ -6,14 +6,10 @@ program still runs the verification and fills in the submission; nobody's word s
 """
 
 from collections.abc import Iterable
-from functools import cached_property, partial
-from pathlib import Path
-
-from anyio.to_thread import run_sync
+from functools import cached_property
 
 from musician import service
 from musician.plans.model import TaskSpec
-from musician.processes.identity import ProcessIdentity
 from musician.protocol.claim import Claim
 from musician.protocol.errors import EvidenceMissing, InvalidPlan
 from musician.protocol.journal import Entry, EntryKind, Progress
@@ -30,14 +26,14 @@ from musician.protocol.states import VERDICTS, WAITING, State
 from musician.protocol.transitions import Actor, Event, find
 from musician.protocol.values import replace
 from musician.reporting.owners import driver_of
-from musician.runtime.baselines import Baselines
 from musician.runtime.belongings import check_alone, end_what_runs
+from musician.runtime.claimed import ClaimedSession
 from musician.runtime.in_force import settings_of_task
 from musician.runtime.manual import pieces
 from musician.runtime.manual.rebuilding import arrived, rebuilt, unheard
 from musician.runtime.noticing import noticed
 from musician.runtime.program import load_task_file, program_in
-from musician.runtime.recording import Recorder
+from musician.runtime.recording import store_record
 from musician.runtime.task_files import TaskFiles
 from musician.runtime.tasktree import SharedTree, TaskTree
 from musician.runtime.world import WORLD, World
@@ -85,36 +81,47 @@ class ManualSession:
         """The task, from its instruction file; :class:`InvalidPlan` if that cannot be read."""
         return load_task_file(self.root, self.claim.task_id, self.view.row.instruction_path or "")
 
-    @property
-    def baselines(self) -> Baselines:
-        """The failures from before the task began; :class:`InvalidPlan` if the task cannot be read."""
-        return Baselines(
-            root=self.root,
-            store=self.store,
-            settings=self.settings,
-            task=self.task,
-            plan_id=self.view.row.plan_id,
-            world=self.world,
-        )
-
     @cached_property
     def program(self) -> Program:
         """The program to play; only a final checkpoint if the task cannot be read (one opened by raw SQL)."""
         return program_in(self.root, self.view.row)
 
-    @cached_property
+    @property
     def tree(self) -> TaskTree:
-        """The tree the task is played in, made if it does not exist. The user's own if the task cannot be
-        read.
+        return self.claimed.tree
+
+    @cached_property
+    def claimed(self) -> ClaimedSession:
+        """What the claim is played with. The tree is made if it does not exist; it is the user's own if the task cannot
+        be read.
         """
-        row = self.view.row
+        row, tree, task = self.view.row, None, None
         plan = None if row.plan_id is None else service.plan_row(self.store, row.plan_id)
         base = None if plan is None else plan.base_commit
         try:
-            return self.world.open_tree(self.root, self.task, self.claim, plan_id=row.plan_id, base=base)
+            task = self.task
+            tree = self.world.open_tree(self.root, task, self.claim, plan_id=row.plan_id, base=base)
         except InvalidPlan:
             head = base or Git(self.root.path).head()
-            return SharedTree(root=self.root, start=head, plan_id=row.plan_id)
+            tree = SharedTree(root=self.root, start=head, plan_id=row.plan_id)
+        return ClaimedSession(
+            root=self.root,
+            store=self.store,
+            settings=self.settings,
+            claim=self.claim,
+            worked_by=row.worked_by or "",
+            instruction_path=row.instruction_path or "",
+            plan_id=row.plan_id,
+            task=task,
+            program=self.program,
+            tree=tree,
+            environment={
+                "MUSICIAN_TASK": self.claim.task_id,
+                "MUSICIAN_SESSION": self.claim.session_id,
+                "MUSICIAN_TREE": str(tree.path),
+            },
+            world=self.world,
+        )
 
     @cached_property
     def progress(self) -> Progress:
@@ -346,31 +353,7 @@ class ManualSession:
 
     def store_record(self, record: r.Record) -> int | None:
         self.task_files.begin()
-        recorder = Recorder(
-            store=self.store,
-            claim=self.claim,
-            task_files=self.task_files,
-            tree=self.tree,
-            worked_by=self.view.row.worked_by or "",
-            title=self.program.title,
-        )
-        return recorder.store_record(record)
-
-    @property
-    def log(self) -> Path:
-        return self.root.checks_log(self.claim.task_id)
-
-    def environment(self, item: str) -> dict[str, str]:
-        return {
-            "MUSICIAN_TASK": self.claim.task_id,
-            "MUSICIAN_SESSION": self.claim.session_id,
-            "MUSICIAN_TREE": str(self.tree.path),
-            "MUSICIAN_ITEM": item,
-        }
-
-    async def record_process(self, identity: ProcessIdentity) -> None:
-        record = partial(service.record_process, self.store, self.claim, "agent", identity)
-        await run_sync(record)
+        return store_record(self.claimed, record)
 
 
 def _done(state: MusicianState, item: str, commit_id: str | None, detail: str = "") -> tuple[r.Record, ...]:

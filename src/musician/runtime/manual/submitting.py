@@ -1,7 +1,5 @@
 """Commits, verifies and submits a checkpoint of a session that is played by hand (D14, D16)."""
 
-from functools import partial
-
 from anyio.to_thread import run_sync
 
 from musician import service
@@ -36,21 +34,27 @@ async def submit_checkpoint(
     ``number`` None means the next checkpoint. The agent may call its work rougher than it is scored, not
     smoother. :class:`NotGreen` if the verification is red; that is noted, and nothing is submitted.
     """
-    await run_sync(partial(service.beat, manual.store, manual.claim))
+    await run_sync(service.beat, manual.store, manual.claim)
     await run_sync(manual.check_undriven)
-    await run_sync(partial(check_alone, manual.store, manual.claim, manual.tree, manual.world.machine))
+    claimed = await run_sync(lambda: manual.claimed)
+    await run_sync(check_alone, manual.store, manual.claim, claimed.tree, manual.world.machine)
     _ = manual.task  # raises if the task cannot be read: then there is no checkpoint to verify
-    state, check = await run_sync(partial(_begun, manual, number, context_pct))
+    state, check = await run_sync(_begun, manual, number, context_pct)
     with raising_one():
         async with beating(manual.store, manual.claim, manual.settings):
-            await run_sync(partial(manual.tree.keep, f"work for {check.item}", check.title))
-            await _set_up(manual)
-            found = await _verify(manual, check)
+            await run_sync(claimed.tree.keep, f"work for {check.item}", check.title)
+            if problem := await claimed.set_up():
+                raise EvidenceMissing(
+                    task_id=claimed.claim.task_id,
+                    missing=problem,
+                    remedy="mend the plan's setup command, or what it needs",
+                )
+            found = await run_checkpoint(claimed, check)
     records = [
         _in_own_words(state, check, record, summary, smoothness) if isinstance(record, r.Submit) else record
-        for record in await _records(manual, state, found)
+        for record in step(state, found.ended)[1].records
     ]
-    message_id = await run_sync(partial(manual.store_records, records))
+    message_id = await run_sync(manual.store_records, records)
     if any(isinstance(record, r.Submit) for record in records):
         return found, message_id or 0
     raise NotGreen(
@@ -116,42 +120,3 @@ def _is_overtaken(manual: ManualSession) -> bool:
     except EvidenceMissing:
         return True
     return False
-
-
-async def _set_up(manual: ManualSession) -> None:
-    problem = await manual.world.prepare_tree(
-        manual.task.setup,
-        tree=manual.tree.path,
-        env=manual.environment("setup"),
-        time_limit_s=manual.settings.time.step_limit_s,
-        on_process=manual.record_process,
-    )
-    if problem:
-        raise EvidenceMissing(
-            task_id=manual.claim.task_id,
-            missing=problem,
-            remedy="mend the plan's setup command, or what it needs",
-        )
-
-
-async def _verify(manual: ManualSession, check: CheckpointItem) -> Found:
-    return await run_checkpoint(
-        manual.store,
-        manual.claim,
-        check,
-        tree=manual.tree.path,
-        tree_id=manual.tree.tree_id,
-        start=manual.tree.start,
-        baselines=manual.baselines,
-        log=manual.log,
-        env=manual.environment(check.item),
-        settings=manual.settings,
-        on_process=manual.record_process,
-        verify=manual.world.verify_checkpoint,
-    )
-
-
-async def _records(manual: ManualSession, state: MusicianState, found: Found) -> tuple[r.Record, ...]:
-    """Return the engine's records for a checkpoint."""
-    changes = await run_sync(manual.tree.changes, found.result.tree_id)
-    return step(state, found.ended(changes))[1].records

@@ -9,13 +9,14 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 
-import anyio.to_thread
+import anyio
+from anyio.to_thread import run_sync
 
 from musician.plans.model import TaskSpec
 from musician.processes.life_lock import HeldBy, lock_path
 from musician.processes.output import one_line
 from musician.protocol.claim import Claim
-from musician.protocol.errors import ClaimLost, InvalidPlan, MusicianError
+from musician.protocol.errors import ClaimLost, MusicianError
 from musician.protocol.journal import EntryKind
 from musician.protocol.messages.stored import read_resumption
 from musician.protocol.messages.types import Resumption
@@ -27,7 +28,7 @@ from musician.runtime.claiming import claim_task
 from musician.runtime.in_force import settings_of_task
 from musician.runtime.manual.manual_session import ManualSession
 from musician.runtime.program import load_task_file
-from musician.runtime.resuming.lookback import ClaimedSession, Lookback, look_back
+from musician.runtime.resuming.lookback import Lookback, look_back
 from musician.runtime.world import WORLD, World
 from musician.service import Taken
 from musician.store.port import Store
@@ -92,7 +93,7 @@ async def take_up(
     the owner it only does what a killed call has left undone. :class:`ClaimBlocked` as
     :func:`musician.service.claim`; :class:`ClaimLost` if the claim goes to another meanwhile.
     """
-    settings = await anyio.to_thread.run_sync(partial(settings_of_task, store, task_id, settings))
+    settings = await run_sync(settings_of_task, store, task_id, settings)
     claimed = partial(
         claim_task,
         root,
@@ -104,7 +105,7 @@ async def take_up(
         settings=settings,
         world=world,
     )
-    taken = await anyio.to_thread.run_sync(claimed)
+    taken = await run_sync(claimed)
     marks.mark(str(root.git_dir), taken.claim.session_id)
     manual = ManualSession(root=root, store=store, claim=taken.claim, settings=settings, world=world)
     standing = TakenUp(
@@ -117,7 +118,7 @@ async def take_up(
     try:
         async with _one_at_a_time(manual):
             manual = await _look_back_once(manual, taken, context_pct)
-        return await anyio.to_thread.run_sync(_told, manual, standing)
+        return await run_sync(_told, manual, standing)
     except ClaimLost:
         raise
     except (MusicianError, OSError) as error:
@@ -138,39 +139,15 @@ async def _one_at_a_time(manual: ManualSession) -> AsyncIterator[None]:
 
 async def _look_back_once(manual: ManualSession, taken: Taken, context_pct: float | None) -> ManualSession:
     """Do what a resumption requires, unless an earlier call did; return the session as it is then."""
-    if await anyio.to_thread.run_sync(_has_looked_back, manual):
+    if await run_sync(_has_looked_back, manual):
         return manual
-    claimed = await anyio.to_thread.run_sync(_ground, manual, taken)
+    await run_sync(manual.task_files.begin)
+    claimed = replace(await run_sync(lambda: manual.claimed), instruction_path=taken.instruction_path)
     found = await look_back(claimed, is_new=taken.is_new, context_pct=context_pct)
     after = manual.read_anew
     if found.notice is not None:
-        await anyio.to_thread.run_sync(_ask_first, after(), found, context_pct)
+        await run_sync(_ask_first, after(), found, context_pct)
     return after()
-
-
-def _ground(manual: ManualSession, taken: Taken) -> ClaimedSession:
-    """Return what a new claim works with. A task that cannot be read has nothing to set up."""
-    try:
-        setup, baselines = manual.task.setup, manual.baselines
-    except InvalidPlan:
-        setup, baselines = None, None
-    manual.task_files.begin()
-    return ClaimedSession(
-        root=manual.root,
-        store=manual.store,
-        settings=manual.settings,
-        claim=manual.claim,
-        worked_by=taken.worked_by,
-        instruction_path=taken.instruction_path,
-        program=manual.program,
-        setup=setup,
-        baselines=baselines,
-        tree=manual.tree,
-        task_files=manual.task_files,
-        environment=manual.environment("resumption"),
-        log=manual.log,
-        world=manual.world,
-    )
 
 
 def _ask_first(manual: ManualSession, found: Lookback, context_pct: float | None) -> None:

@@ -29,6 +29,7 @@ from musician.protocol.spending import Usage
 from musician.protocol.values import dataclass, replace
 from musician.runtime.briefing import briefing_of
 from musician.runtime.checkpoint import run_checkpoint
+from musician.runtime.claimed import ClaimedSession
 from musician.runtime.meter import Meter
 from musician.runtime.musician.engaged import Engaged
 from musician.runtime.noticing import noticed
@@ -36,8 +37,7 @@ from musician.runtime.permission import note_read, why_refused
 from musician.runtime.program import place_in_plan
 from musician.runtime.proposing import Desk, keep_made
 from musician.runtime.provider import Provider
-from musician.runtime.recording import Recorder
-from musician.runtime.resuming.lookback import ClaimedSession
+from musician.runtime.recording import store_record
 from musician.runtime.resuming.resolutions import take_up_resolution, trouble_told
 
 _MOST_TROUBLE_CHARS = 500
@@ -73,7 +73,6 @@ class Player:
 
     claimed: ClaimedSession
     played_by: PlayedBy
-    recorder: Recorder
     transcript: Transcript
     tell: Callable[[i.Input], Awaitable[None]]
     group: anyio.abc.TaskGroup = field(init=False)
@@ -258,7 +257,7 @@ class Player:
             await self._write(*entries)
 
     async def _perform_prepared(self, piece: port.Piece) -> i.PieceEnded:
-        problem = await self._set_up_tree()
+        problem = await self.claimed.set_up(self._tell_set_up)
         if problem:
             return i.PieceEnded(item=piece.item, ending=i.PieceEnding.FAILED, detail=problem)
         if (found := await self._meter.look()) is not None:
@@ -299,26 +298,10 @@ class Player:
 
     async def _verify(self, act: r.Verify) -> i.Input:
         await self.restore_tree()
-        problem = await self._set_up_tree()
+        problem = await self.claimed.set_up(self._tell_set_up)
         if problem:
             return i.PieceEnded(item=act.check.item, ending=i.PieceEnding.FAILED, detail=problem)
-        claimed = self.claimed
-        found = await run_checkpoint(
-            claimed.store,
-            claimed.claim,
-            act.check,
-            tree=claimed.tree.path,
-            tree_id=claimed.tree.tree_id,
-            start=claimed.tree.start,
-            baselines=claimed.baselines,
-            verify=claimed.world.verify_checkpoint,
-            log=claimed.log,
-            env=self._environment_for(act.check.item),
-            settings=claimed.settings,
-            on_process=claimed.record_agent,
-        )
-        changes = await run_sync(claimed.tree.changes, found.result.tree_id)
-        return found.ended(changes)
+        return (await run_checkpoint(self.claimed, act.check)).ended
 
     async def restore_tree(self) -> None:
         ref = await run_sync(self.claimed.tree.set_aside)
@@ -333,22 +316,11 @@ class Player:
         paths = " ".join(in_conflict)
         return f"\n\nThe other side is in your files now, with conflict markers: resolve them, then git add {paths}"
 
-    async def _set_up_tree(self) -> str:
-        """Run the plan's set-up once in this tree; return what went wrong, "" if nothing."""
-        return await self.claimed.world.prepare_tree(
-            self.claimed.setup,
-            tree=self.claimed.tree.path,
-            env=self._environment_for("setup"),
-            time_limit_s=self.claimed.settings.time.step_limit_s,
-            on_process=self.claimed.record_agent,
-            on_begin=self._tell_set_up,
-        )
-
     async def _tell_set_up(self, command: str) -> None:
         await self._write(Entry(kind=EntryKind.SETTING_UP, text=one_line(command, _MOST_TROUBLE_CHARS)))
 
     async def _write(self, *entries: Entry) -> None:
-        await run_sync(self.recorder.store_record, r.Write(entries=entries))
+        await run_sync(store_record, self.claimed, r.Write(entries=entries))
 
     def _stage(self, is_subagents: bool) -> port.Stage:  # noqa: FBT001  # the one thing to know
         return port.Stage(
@@ -359,9 +331,6 @@ class Player:
             may=self._may,
             is_metered=self._meter.is_needed,
         )
-
-    def _environment_for(self, item: str) -> dict[str, str]:
-        return {**self.claimed.environment, "MUSICIAN_ITEM": item}
 
     async def _may(self, call: port.ToolCall) -> str:
         if self._meter.reached is not None:  # were it answered before it is stopped, its model would go on

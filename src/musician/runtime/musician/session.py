@@ -26,10 +26,10 @@ from musician.protocol.musician.engine import step, takes
 from musician.protocol.musician.state import Mode, MusicianState
 from musician.protocol.states import State
 from musician.protocol.values import dataclass, replace
+from musician.runtime.claimed import ClaimedSession
 from musician.runtime.musician.player import PlayedBy, Player
 from musician.runtime.musician.watching import Watcher
-from musician.runtime.recording import Recorder
-from musician.runtime.resuming.lookback import ClaimedSession
+from musician.runtime.recording import store_record
 
 _KEPT: dict[type[object], Kind] = {
     i.VerificationEnded: Kind.VERIFICATION,
@@ -54,7 +54,6 @@ class Session:
 
     claimed: ClaimedSession
     played_by: PlayedBy
-    recorder: Recorder
     transcript: Transcript
     state: MusicianState = field(init=False)
     _send: MemoryObjectSendStream[i.Input] = field(init=False)
@@ -72,7 +71,6 @@ class Session:
         self._player = Player(
             claimed=claimed,
             played_by=self.played_by,
-            recorder=self.recorder,
             transcript=self.transcript,
             tell=self._send.send,
         )
@@ -137,7 +135,7 @@ class Session:
                     await self._watcher.delivered()
                 if isinstance(record, r.CompleteTask):
                     await self._player.restore_tree()  # changes after the submission are no part of it
-                message_id = await run_sync(partial(self.recorder.store_record, record))
+                message_id = await run_sync(store_record, self.claimed, record)
                 if isinstance(record, r.Ask):
                     self._asked_id = message_id or 0
                 elif message_id is not None:
@@ -184,7 +182,7 @@ class Session:
     async def _release(self) -> None:
         await self._player.engaged.close()
         released = r.Write(entries=(Entry(kind=EntryKind.WITH_PERSON, text=self._watcher.person),))
-        await run_sync(partial(self.recorder.store_record, released))
+        await run_sync(store_record, self.claimed, released)
 
     async def _steer(self, act: r.Steer) -> None:
         if await self._player.engaged.steer(act.text):

@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from functools import partial
 
 import anyio
-import anyio.to_thread
+from anyio.to_thread import run_sync
 
 from musician import service
 from musician.agents.registry import account_for, model_of_subagents
@@ -37,16 +37,15 @@ from musician.protocol.musician import inputs as i
 from musician.protocol.musician import ready as r
 from musician.protocol.resumption.conversation import goes_on
 from musician.protocol.settings import Settings
-from musician.runtime.baselines import Baselines
 from musician.runtime.briefing import rules_for
+from musician.runtime.claimed import ClaimedSession
 from musician.runtime.claiming import block, claim_task
 from musician.runtime.in_force import settings_of_task
 from musician.runtime.musician.environment import session_environment
 from musician.runtime.musician.player import PlayedBy
 from musician.runtime.musician.session import Session
 from musician.runtime.program import load_task_file, program_of
-from musician.runtime.recording import Recorder
-from musician.runtime.resuming.lookback import ClaimedSession, look_back
+from musician.runtime.resuming.lookback import look_back
 from musician.runtime.task_files import TaskFiles
 from musician.runtime.tasks import raising_one
 from musician.runtime.world import WORLD, World
@@ -84,7 +83,7 @@ async def play_task(
     another may have the task, orphans of a leash that was killed included. Without it nothing but the
     session's own leashes is ended.
     """
-    settings = await anyio.to_thread.run_sync(partial(settings_of_task, store, task_id, settings))
+    settings = await run_sync(settings_of_task, store, task_id, settings)
     if agent is not None:
         world.agent_within(settings, agent)
     machine = world.machine
@@ -92,7 +91,7 @@ async def play_task(
     if isinstance(held, HeldBy):
         process = "" if held.identity is None else f" {held.identity.pid}"
         reason = f"session {held.session_id} lives on it in another process{process}"
-        view = await anyio.to_thread.run_sync(partial(service.task_view, store, task_id))
+        view = await run_sync(service.task_view, store, task_id)
         block(store, view, session_id, reason, quiet=quiet)
     ending = machine.adopting_orphans(settings.time.shutdown_grace_s / 2) if owns_process else nullcontext()
     stop = _Stop(machine)
@@ -112,7 +111,7 @@ async def play_task(
                     settings=settings,
                     world=world,
                 )
-                taken = await anyio.to_thread.run_sync(claimed)
+                taken = await run_sync(claimed)
                 end = await _begin(root, store, taken, stop, world, settings=settings, agent=agent)
                 group.cancel_scope.cancel()
             return end
@@ -160,22 +159,20 @@ async def _begin(
 ) -> r.End:
     """Play a claim. If it cannot be begun or continued, give it back with the reason."""
     try:
-        claimed, task, planned = await anyio.to_thread.run_sync(
-            partial(_prepare, root, store, taken, settings, world, agent)
-        )
+        claimed, task, planned = await run_sync(_prepare, root, store, taken, settings, world, agent)
         if task.network is Network.NONE and planned != "shell":
             closed = f"`network: none` closes the way of {planned} to its provider"
             raise SandboxUnavailable(task=task.task_id, reason=closed)
         with world.sandboxed(root, task, claimed.tree.path) as why_open:
             if why_open and task.sandbox is not Sandboxing.OFF:
                 note = Entry(kind=EntryKind.NOTE, text=f"played without a sandbox: {why_open}")
-                await anyio.to_thread.run_sync(claimed.note, note)
+                await run_sync(claimed.note, note)
             return await _play(claimed, task, planned, stop)
     except ClaimLost:
         return r.End(kind=r.EndKind.LOST, reason="the claim was taken over")
     except (MusicianError, OSError) as error:
-        reason = await anyio.to_thread.run_sync(partial(_why_not, root, error))
-        await anyio.to_thread.run_sync(partial(_give_back, root, store, taken, reason))
+        reason = await run_sync(_why_not, root, error)
+        await run_sync(_give_back, root, store, taken, reason)
         return r.End(kind=r.EndKind.EXITED, reason=reason)
 
 
@@ -207,8 +204,7 @@ def _prepare(
     tree = world.open_tree(
         root, task, claim, plan_id=row.plan_id, base=None if plan is None else plan.base_commit
     )
-    task_files = TaskFiles(root, claim.task_id)
-    task_files.begin()
+    TaskFiles(root, claim.task_id).begin()
     claimed = ClaimedSession(
         root=root,
         store=store,
@@ -216,17 +212,13 @@ def _prepare(
         claim=claim,
         worked_by=taken.worked_by,
         instruction_path=taken.instruction_path,
+        plan_id=row.plan_id,
+        task=task,
         program=program_of(task),
-        setup=task.setup,
-        baselines=Baselines(
-            root=root, store=store, settings=settings, task=task, plan_id=row.plan_id, world=world
-        ),
         tree=tree,
-        task_files=task_files,
         environment=session_environment(
             root, store, claim, tree.path, worked_by=taken.worked_by, pid=identity.pid
         ),
-        log=root.checks_log(claim.task_id),
         world=world,
     )
     return claimed, task, agent
@@ -279,18 +271,10 @@ def _conversation(claimed: ClaimedSession, agent: str) -> str:
 
 
 async def _play(claimed: ClaimedSession, task: TaskSpec, agent: str, stop: _Stop) -> r.End:
-    recorder = Recorder(
-        store=claimed.store,
-        claim=claimed.claim,
-        task_files=claimed.task_files,
-        tree=claimed.tree,
-        worked_by=claimed.worked_by,
-        title=claimed.program.title,
-    )
     redact = Redactor({**os.environ, **claimed.environment})
     claim = claimed.claim
     place = claimed.root.transcript(claim.task_id, claim.epoch, claim.session_id)
-    transcript = await anyio.to_thread.run_sync(Transcript, place, redact)
+    transcript = await run_sync(Transcript, place, redact)
     played_by = PlayedBy(
         agent=claimed.world.agent_within(claimed.settings, agent, task.budget),
         budget=task.budget,
@@ -303,9 +287,9 @@ async def _play(claimed: ClaimedSession, task: TaskSpec, agent: str, stop: _Stop
         ),
         rules=rules_for(task, claimed.settings),
         account=account_for(task, agent),
-        token=await anyio.to_thread.run_sync(partial(_conversation, claimed, agent)),
+        token=await run_sync(_conversation, claimed, agent),
     )
-    session = Session(claimed=claimed, played_by=played_by, recorder=recorder, transcript=transcript)
+    session = Session(claimed=claimed, played_by=played_by, transcript=transcript)
     with raising_one(), transcript, session:
         transcript.write(
             Kind.BEGIN,
@@ -330,7 +314,7 @@ async def _find_start(claimed: ClaimedSession, verifying: anyio.CancelScope) -> 
     view, resumed = found.view, found.resumed
     if found.unread:  # acknowledged by the engine, once a piece has heard them (D12)
         ids = tuple(message.id for message in found.unread)
-        await anyio.to_thread.run_sync(partial(service.deliver, claimed.store, claimed.claim, ids))
+        await run_sync(service.deliver, claimed.store, claimed.claim, ids)
     started = i.Started(
         progress=resumed.progress,
         errors_so_far=view.error_count,

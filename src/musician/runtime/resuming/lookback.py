@@ -7,79 +7,35 @@ twice: what lies in the tree at a second look may be the session's own.
 """
 
 from functools import partial
-from pathlib import Path
 
 import anyio
-import anyio.to_thread
+from anyio.to_thread import run_sync
 
 from musician import service
-from musician.processes.identity import ProcessIdentity
 from musician.processes.output import one_line
-from musician.protocol.claim import Claim
 from musician.protocol.errors import EvidenceMissing
 from musician.protocol.journal import Entry, EntryKind
 from musician.protocol.messages.types import Resumption
-from musician.protocol.musician.program import Program
-from musician.protocol.resumption.mismatches import Mismatch
-from musician.protocol.settings import Settings
 from musician.protocol.values import dataclass, replace
 from musician.reporting.owners import ownerless_tasks
 from musician.runtime.approval import approved_as_it_is
-from musician.runtime.baselines import Baselines
 from musician.runtime.belongings import end_what_runs
+from musician.runtime.claimed import ClaimedSession
 from musician.runtime.heartbeat import beating
-from musician.runtime.resuming.handoffs import Left, what_was_left
-from musician.runtime.resuming.reconciling import Settled, compare, settle
+from musician.runtime.resuming.handoffs import what_was_left
+from musician.runtime.resuming.reconciling import compare, settle
 from musician.runtime.resuming.resolutions import take_up_resolution
 from musician.runtime.resuming.resumption import Resumed, reconcile, resumption_message
-from musician.runtime.resuming.reverifying import Reverified, reverify
-from musician.runtime.task_files import TaskFiles
+from musician.runtime.resuming.reverifying import reverify
 from musician.runtime.tasks import raising_one
-from musician.runtime.tasktree import TaskTree
-from musician.runtime.world import World
 from musician.service import TaskView
-from musician.store.port import Store
 from musician.store.rows import MessageRow
-from musician.trees.root import Root
 
 _MOST_TOLD_CHARS = 500
 """Of a verification or a mismatch, in the takeover message."""
 
 _MOST_TOLD = 20
 """Of the mismatches, in the same place; the journal has them all."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClaimedSession:
-    """What a claimed session works with. ``setup`` is the command that prepares its tree, None if there is
-    none.
-
-    ``baselines`` know what failed before the task began; None if the task cannot be read.
-    """
-
-    root: Root
-    store: Store
-    settings: Settings
-    claim: Claim
-    worked_by: str
-    instruction_path: str
-    program: Program
-    setup: str | None
-    baselines: Baselines | None
-    tree: TaskTree
-    task_files: TaskFiles
-    environment: dict[str, str]
-    log: Path
-    world: World
-
-    def note(self, *entries: Entry) -> None:
-        """Write entries into the journal and the files in ``temp/``. Blocks."""
-        service.record(self.store, self.claim, *entries)
-        self.task_files.note(entries)
-
-    async def record_agent(self, identity: ProcessIdentity) -> None:
-        record = partial(service.record_process, self.store, self.claim, "agent", identity)
-        await anyio.to_thread.run_sync(record)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,43 +79,32 @@ async def look_back(
 async def _look_back(
     claimed: ClaimedSession, *, is_new: bool, context_pct: float | None, verifying: anyio.CancelScope
 ) -> Lookback:
-    store, claim = claimed.store, claimed.claim
-    whole = await anyio.to_thread.run_sync(partial(service.task_view, store, claim.task_id))
+    store, claim, task_files = claimed.store, claimed.claim, claimed.task_files
+    whole = await run_sync(service.task_view, store, claim.task_id)
     view = whole.this_time
-    unread = await anyio.to_thread.run_sync(partial(service.unread, store, claim.task_id))
-    said = await anyio.to_thread.run_sync(partial(service.messages_of, store, claim.task_id))
-    cleared = ""
-    if is_new:  # before anything is set aside
-        clear = partial(
-            end_what_runs,
-            store,
-            whole,
-            claimed.tree.path,
-            claimed.settings,
-            but=claim.session_id,
-            machine=claimed.world.machine,
-        )
-        cleared = await anyio.to_thread.run_sync(clear)
-    replaced: tuple[Entry, ...] = ()
+    unread = await run_sync(service.unread, store, claim.task_id)
+    said = await run_sync(service.messages_of, store, claim.task_id)
+    begun: list[Entry] = []
     resolution: tuple[Entry, ...] = ()
-    if is_new and _is_to_start_over(view):
-        replaced = await anyio.to_thread.run_sync(partial(_start_over, claimed, whole))
-    elif is_new:
-        take_up = partial(take_up_resolution, view, claimed.tree)
-        resolution = await anyio.to_thread.run_sync(take_up)
+    if is_new:
+        cleared = await run_sync(_clear, claimed, whole)  # before anything is set aside
+        begun += [Entry(kind=EntryKind.NOTE, text=cleared)] if cleared else []
+        if _is_to_start_over(view):
+            begun += await run_sync(_start_over, claimed, whole)
+        else:
+            resolution = await run_sync(take_up_resolution, view, claimed.tree)
     find = partial(reconcile, view, unread, claimed.program, claimed.tree, said=said)
-    resumed = await anyio.to_thread.run_sync(partial(find, set_aside=is_new, resolution=resolution))
-    status = claimed.task_files.found_status()  # before this session writes into it
-    resumed = await anyio.to_thread.run_sync(partial(_with_approval, claimed, resumed))
-    notes = (Entry(kind=EntryKind.NOTE, text=cleared),) if cleared else ()
-    entries = (*_beginning(claimed, view), *notes, *replaced, *resumed.entries)
-    await anyio.to_thread.run_sync(partial(claimed.note, *entries))
-    left = what_was_left(view, claimed.task_files.found_handoff(), epoch=claim.epoch)
+    resumed = await run_sync(partial(find, set_aside=is_new, resolution=resolution))
+    status = task_files.found_status()  # before this session writes into it
+    resumed = await run_sync(_with_approval, claimed, resumed)
+    entries = (*_beginning(claimed, view), *begun, *resumed.entries)
+    await run_sync(claimed.note, *entries)
+    left = what_was_left(view, task_files.found_handoff(), epoch=claim.epoch)
     if left is None:
         return Lookback(view=view, unread=unread, resumed=resumed)
-    mismatches = await anyio.to_thread.run_sync(partial(_compare, claimed, view, resumed, left, status))
+    mismatches = await run_sync(compare, claimed, view, resumed, left, status)
     reverified = await reverify(claimed, view, resumed, mismatches, verifying)
-    settled = await anyio.to_thread.run_sync(partial(_settle, claimed, view, resumed, mismatches, reverified))
+    settled = await run_sync(settle, claimed, view, resumed, mismatches, reverified.outcome)
     doubts = (*settled.doubts, *reverified.doubts)
     corrected = replace(
         resumed.after(settled.entries),
@@ -177,18 +122,29 @@ async def _look_back(
         verification=reverified.told,
         is_doubtful=bool(doubts),
     )
-    say = partial(_announce, claimed, view, notice, settled.entries, context_pct)
-    await anyio.to_thread.run_sync(say)
-    count = partial(
-        ownerless_tasks, claimed.root, store, claim.task_id, claimed.settings, claimed.world.machine
-    )
+    await run_sync(_announce, claimed, view, notice, settled.entries, context_pct)
+    machine = claimed.world.machine
     return Lookback(
         view=view,
         unread=unread,
         resumed=corrected,
         notice=notice,
         doubts=doubts,
-        ownerless_tasks=await anyio.to_thread.run_sync(count),
+        ownerless_tasks=await run_sync(
+            ownerless_tasks, claimed.root, store, claim.task_id, claimed.settings, machine
+        ),
+    )
+
+
+def _clear(claimed: ClaimedSession, whole: TaskView) -> str:
+    """End what earlier sessions have left running; return what is to be told of it."""
+    return end_what_runs(
+        claimed.store,
+        whole,
+        claimed.tree.path,
+        claimed.settings,
+        but=claimed.claim.session_id,
+        machine=claimed.world.machine,
     )
 
 
@@ -231,42 +187,6 @@ def _beginning(claimed: ClaimedSession, view: TaskView) -> tuple[Entry, ...]:
     return (
         Entry(kind=EntryKind.CLAIMED, text=claimed.claim.session_id),
         Entry(kind=EntryKind.LOADED, text=claimed.instruction_path),
-    )
-
-
-def _compare(
-    claimed: ClaimedSession, view: TaskView, resumed: Resumed, left: Left, status: list[str]
-) -> tuple[Mismatch, ...]:
-    tolerance_s = claimed.settings.heartbeat.skew_tolerance_s
-    return compare(
-        view,
-        resumed,
-        left,
-        program=claimed.program,
-        tree=claimed.tree,
-        task_files=claimed.task_files,
-        status=status,
-        future_messages=service.future_messages(
-            claimed.store, claimed.claim.task_id, tolerance_s=tolerance_s
-        ),
-    )
-
-
-def _settle(
-    claimed: ClaimedSession,
-    view: TaskView,
-    resumed: Resumed,
-    mismatches: tuple[Mismatch, ...],
-    reverified: Reverified,
-) -> Settled:
-    return settle(
-        mismatches,
-        resumed,
-        view,
-        program=claimed.program,
-        tree=claimed.tree,
-        task_files=claimed.task_files,
-        verification=reverified.outcome,
     )
 
 

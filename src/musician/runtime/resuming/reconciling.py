@@ -26,9 +26,10 @@ from musician.protocol.rules.deviations import Severity
 from musician.protocol.rules.review import Verification
 from musician.protocol.states import CLAIMABLE, State
 from musician.protocol.values import dataclass
+from musician.runtime.claimed import ClaimedSession
 from musician.runtime.resuming.handoffs import Left
 from musician.runtime.resuming.resumption import Resumed
-from musician.runtime.task_files import TaskFiles, missing_lines
+from musician.runtime.task_files import missing_lines
 from musician.runtime.tasktree import TaskTree
 from musician.service import TaskView
 from musician.store.rows import HistoryRow
@@ -52,17 +53,10 @@ class Settled:
 
 
 def compare(
-    view: TaskView,
-    resumed: Resumed,
-    left: Left,
-    *,
-    program: Program,
-    tree: TaskTree,
-    task_files: TaskFiles,
-    status: list[str],
-    future_messages: tuple[int, ...],
+    claimed: ClaimedSession, view: TaskView, resumed: Resumed, left: Left, status: list[str]
 ) -> tuple[Mismatch, ...]:
     """Every mismatch between the four witnesses. ``status`` are the status file's lines as they were. Blocks."""
+    program, tree, task_files = claimed.program, claimed.tree, claimed.task_files
     steps = [item.item for item in program.items if isinstance(item, Play)]
     entries = [service.as_entry(row) for row in view.journal]
     upcoming = next((item for item in program.items if not resumed.progress.is_done(item.item)), None)
@@ -89,7 +83,9 @@ def compare(
         deviations=sum(deviation_in(entry) is not None for entry in entries),
         deviation_lines=lines or None,
         ended_in_error=_ended_in_error(view.history),
-        future_messages=future_messages,
+        future_messages=service.future_messages(
+            claimed.store, view.row.task_id, tolerance_s=claimed.settings.heartbeat.skew_tolerance_s
+        ),
     )
     text = task_files.found_handoff()
     is_whole = left.kind is HandoffKind.WHOLE and text is not None
@@ -110,17 +106,14 @@ def check_to_decide(mismatches: tuple[Mismatch, ...], program: Program) -> Check
 
 
 def settle(
-    mismatches: tuple[Mismatch, ...],
-    resumed: Resumed,
+    claimed: ClaimedSession,
     view: TaskView,
-    *,
-    program: Program,
-    tree: TaskTree,
-    task_files: TaskFiles,
+    resumed: Resumed,
+    mismatches: tuple[Mismatch, ...],
     verification: Verification | None,
 ) -> Settled:
     """Correct benign mismatches, decide suspicious ones, and ask about contradictions. Blocks."""
-    traces = _Traces(view, resumed, tree)
+    traces = _Traces(view, resumed, claimed.tree)
     entries: list[Entry] = []
     advice: list[str] = []
     lines: list[str] = []
@@ -137,14 +130,14 @@ def settle(
         )
         lines.append(f"{each.cls}, found {decision}: {each}")
         entries.append(Entry(kind=EntryKind.DEVIATION, text=f"mismatch, {lines[-1]}", severity=Severity.LOW))
-        entries += _corrections(each, decision, resumed, program)
+        entries += _corrections(each, decision, resumed, claimed.program)
         if decision is not Decision.DONE and each.items:
             advice.append(_advice(each, decision, traces.unfinished))
     if any(each.kind is MismatchKind.DEVIATIONS_DIFFER for each in mismatches):
         known = [*map(service.as_entry, view.journal), *resumed.entries]
         entries += [
             Entry(kind=EntryKind.DEVIATION, severity=severity, text=f"found in the deviations file: {line}")
-            for severity, line in task_files.untold_deviations(known)
+            for severity, line in claimed.task_files.untold_deviations(known)
         ]
     doubts = tuple(str(each) for each in mismatches if each.cls is Class.CONTRADICTORY)
     return Settled(told=tuple(lines), entries=tuple(entries), advice=tuple(advice), doubts=doubts)

@@ -7,10 +7,9 @@ approval the tests of what is finished are run, and reported.
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import anyio
-import anyio.to_thread
+from anyio.to_thread import run_sync
 
 from musician import service
 from musician.processes.output import one_line
@@ -21,14 +20,12 @@ from musician.protocol.resumption.mismatches import Mismatch
 from musician.protocol.rules.review import Verification, Verified
 from musician.protocol.states import State
 from musician.protocol.values import dataclass, replace
+from musician.runtime.claimed import ClaimedSession
 from musician.runtime.resuming.reconciling import check_to_decide
 from musician.runtime.resuming.resumption import Resumed, checkpoint_number
 from musician.service import TaskView
 from musician.verification.checkpoint import outcome_of
 from musician.verification.result import VerificationResult
-
-if TYPE_CHECKING:
-    from musician.runtime.resuming.lookback import ClaimedSession
 
 _MOST_TOLD_CHARS = 500
 _FINISHED = frozenset({EntryKind.COMPLETED, EntryKind.RETURNED, EntryKind.REWORKED, EntryKind.RECONCILED})
@@ -46,7 +43,7 @@ class Reverified:
 
 
 async def reverify(
-    claimed: "ClaimedSession",
+    claimed: ClaimedSession,
     view: TaskView,
     resumed: Resumed,
     mismatches: tuple[Mismatch, ...],
@@ -80,12 +77,12 @@ async def reverify(
     return reverified
 
 
-async def _as_approved(claimed: "ClaimedSession", view: TaskView, check: CheckpointItem) -> Reverified:
+async def _as_approved(claimed: ClaimedSession, view: TaskView, check: CheckpointItem) -> Reverified:
     """Verify the approved tree. Red raises doubt only if the approved work itself is red, or no later work
     explains it.
     """
     was = _approved_tree(view, check)
-    is_now = was is None or was == await anyio.to_thread.run_sync(claimed.tree.tree_id)
+    is_now = was is None or was == await run_sync(claimed.tree.tree_id)
     if is_now or not _went_on(view, check):
         told, outcome = await _run_here(claimed, check)
     else:
@@ -116,7 +113,7 @@ def _went_on(view: TaskView, check: CheckpointItem) -> bool:
 
 
 async def _run_as_it_was(
-    claimed: "ClaimedSession", check: CheckpointItem, tree_id: str
+    claimed: ClaimedSession, check: CheckpointItem, tree_id: str
 ) -> tuple[str, Verification]:
     try:
         async with claimed.world.old_tree(claimed.tree.path, tree_id, env=claimed.environment) as old:
@@ -128,29 +125,23 @@ async def _run_as_it_was(
 
 
 async def _run_here(
-    claimed: "ClaimedSession", check: CheckpointItem, *, is_proof: bool = False
+    claimed: ClaimedSession, check: CheckpointItem, *, is_proof: bool = False
 ) -> tuple[str, Verification]:
     """Verify in the present tree and return the result. A failing set-up means "could not be run", which is
     not red.
 
     ``is_proof``: the run must prove that work exists, so failures from before it began are no excuse.
     """
-    problem = await claimed.world.prepare_tree(
-        claimed.setup,
-        tree=claimed.tree.path,
-        env=claimed.environment,
-        time_limit_s=claimed.settings.time.step_limit_s,
-        on_process=claimed.record_agent,
-    )
+    problem = await claimed.set_up()
     if problem:
         return problem, Verification.CANNOT_RUN
-    tree_id = await anyio.to_thread.run_sync(claimed.tree.tree_id)
+    tree_id = await run_sync(claimed.tree.tree_id)
     result = await _run(claimed, check, claimed.tree.path, tree_id, claimed.environment, is_proof=is_proof)
     return await _kept(claimed, check, result)
 
 
 async def _run(
-    claimed: "ClaimedSession",
+    claimed: ClaimedSession,
     check: CheckpointItem,
     tree: Path,
     tree_id: str,
@@ -173,7 +164,7 @@ async def _run(
 
 
 async def _kept(
-    claimed: "ClaimedSession", check: CheckpointItem, result: VerificationResult
+    claimed: ClaimedSession, check: CheckpointItem, result: VerificationResult
 ) -> tuple[str, Verification]:
     """Store a result as evidence of this claim, and return it in one line."""
     outcome = outcome_of(result)
@@ -184,11 +175,11 @@ async def _kept(
         tree_id=result.tree_id,
         result=result.to_json(),
     )
-    await anyio.to_thread.run_sync(partial(service.record, claimed.store, claimed.claim, verified=verified))
+    await run_sync(partial(service.record, claimed.store, claimed.claim, verified=verified))
     return result.tests_line(), outcome
 
 
-def _last_approved(claimed: "ClaimedSession", resumed: Resumed) -> CheckpointItem | None:
+def _last_approved(claimed: ClaimedSession, resumed: Resumed) -> CheckpointItem | None:
     approved = [
         item
         for item in claimed.program.items
