@@ -16,10 +16,10 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, TypeVarTuple
 
 import anyio
-import anyio.to_thread
+from anyio.to_thread import run_sync
 
 from musician.mcp_server.background_calls import BackgroundCalls
 from musician.mcp_server.dialogue import Dialogue, ToolResult
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from musician.store.port import Store
 
 T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 
 NAME = "comms-link"
 EXIT_WITHIN_S = 1.0
@@ -163,11 +164,11 @@ class _Service:
         """Hold the life locks of the session's tasks, from the moment it claims them (D2)."""
         await self._asked.wait()
         served = await _in_thread(self._served)
-        while (store := await _in_thread(partial(_opened, served))) is None:
+        while (store := await _in_thread(_opened, served)) is None:
             await anyio.sleep(RETRY_AFTER_S)
         with store.listen() as ear:
-            while (pause_s := await _in_thread(partial(_show_life, served))) is not None:
-                if await _in_thread(partial(_conducts, served)) != self._conducts:
+            while (pause_s := await _in_thread(_show_life, served)) is not None:
+                if await _in_thread(_conducts, served) != self._conducts:
                     self._conducts = not self._conducts
                     await self._wire.write({"method": "notifications/tools/list_changed"})
                 await ear.heard(pause_s)
@@ -183,7 +184,7 @@ class _Service:
                 while True:
                     await anyio.wait_readable(line)
                     with suppress(OSError):  # the hook has ended meanwhile
-                        group.start_soon(_in_thread, partial(self._hear_hook, line.accept()[0]))
+                        group.start_soon(_in_thread, self._hear_hook, line.accept()[0])
 
     def _hear_hook(self, asking: socket.socket) -> None:
         with asking:
@@ -251,6 +252,6 @@ def _named_here(command: re.Match[str]) -> str:
     return f"`{name}`" if name in TOOLS else command[0]
 
 
-async def _in_thread(call: Callable[[], T]) -> T:
+async def _in_thread(call: Callable[[*Ts], T], *given: *Ts) -> T:
     """Call in a thread. A cancelled call is not waited for: it is one transaction, and is done whole or not at all."""
-    return await anyio.to_thread.run_sync(call, abandon_on_cancel=True)
+    return await run_sync(call, *given, abandon_on_cancel=True)

@@ -1,7 +1,5 @@
 """The two tools that run tests: ``claim`` and ``checkpoint``. Both are asynchronous and run in the background."""
 
-from functools import partial
-
 import anyio
 from anyio.to_thread import run_sync
 
@@ -20,14 +18,14 @@ MOST_FAILING_BYTES = 3000
 
 async def claim(served: ServedSession, *, task: str = "") -> str:
     """Claim a task and take it up, or say again where the session's own task stands (D20)."""
-    task_id, session_id = await run_sync(partial(_which, served, task))
-    await run_sync(partial(served.lock, task_id, session_id))
+    task_id, session_id = await run_sync(_which, served, task)
+    await run_sync(served.lock, task_id, session_id)
     try:
         taken = await take_up(served.root, served.store, task_id, session_id, settings=served.settings)
-        await run_sync(partial(served.meet_client, session_id))
+        await run_sync(served.meet_client, session_id)
     finally:
         with anyio.CancelScope(shield=True):
-            await run_sync(partial(served.settle, task_id))
+            await run_sync(served.settle, task_id)
     return _describe(taken)
 
 
@@ -59,7 +57,7 @@ def _describe(taken: TakenUp) -> str:
 async def checkpoint(served: ServedSession, *, summary: str, smoothness: int | None = None) -> str:
     """Commit, verify and submit, or say exactly what failed (D16)."""
     manual = await run_sync(lambda: served.manual)
-    context_pct = await run_sync(partial(served.context_pct, manual.claim))
+    context_pct = await run_sync(served.context_pct, manual.claim)
     try:
         found, message_id = await submit_checkpoint(
             manual, None, context_pct=context_pct, summary=summary, smoothness=smoothness
@@ -70,7 +68,7 @@ async def checkpoint(served: ServedSession, *, summary: str, smoothness: int | N
         if red.reported is not None:
             following = f"The conductor is told by message {red.reported}. {END_YOUR_TURN}"
         if red.left:
-            await run_sync(partial(served.release_lock, manual.claim.task_id))
+            await run_sync(served.release_lock, manual.claim.task_id)
             following = "That was the last retry, and the task is handed off. Write nothing more."
         return f"{red.item} is not green, nothing was submitted. {following}\n{failing}"
     result = found.result

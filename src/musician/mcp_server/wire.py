@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import Any
 
 import anyio
-import anyio.to_thread
+from anyio.to_thread import run_sync
 
 from musician.mcp_server.requests import Wrong, checked
 
@@ -63,7 +63,7 @@ class Wire:
         try:
             async with self._writing:
                 while data and not self.closed.is_set():
-                    data = data[await anyio.to_thread.run_sync(os.write, self._out, data) :]
+                    data = data[await run_sync(os.write, self._out, data) :]
         except OSError:  # nobody reads the answer
             self.close()
         return not data

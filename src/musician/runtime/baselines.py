@@ -90,7 +90,7 @@ class Baselines:
                 self._keep(commit, baseline)
 
     async def _try(self, commit: str, command: str) -> Baseline:
-        tree = await run_sync(partial(baseline_tree, self.root, self.plan_id or NO_PLAN, commit))
+        tree = await run_sync(baseline_tree, self.root, self.plan_id or NO_PLAN, commit)
         await run_sync(partial(give, self.root, tree, copy=self.task.copy, share=self.task.share))
         problem = await self.world.prepare_tree(
             self.task.setup,
@@ -118,7 +118,7 @@ class Baselines:
             baseline = Baseline.of(await runner.run(command, to_the_end=True))
             if baseline.why and not baseline.is_empty:
                 baseline = baseline.and_again(Baseline.of(await runner.run(command, to_the_end=True)))
-        await run_sync(partial(self._keep, commit, baseline))
+        await run_sync(self._keep, commit, baseline)
         return baseline
 
     @property
@@ -173,7 +173,7 @@ def base_log(root: Root) -> Path:
 async def clear_tree(root: Root, plan_id: str | None) -> None:
     """Remove the plan's tree for trying commits, unless a process uses it now, which will remove it itself."""
     with anyio.CancelScope(shield=True):
-        await run_sync(partial(_clear, root, plan_id))
+        await run_sync(_clear, root, plan_id)
 
 
 def _clear(root: Root, plan_id: str | None) -> None:

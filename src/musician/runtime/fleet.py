@@ -11,7 +11,7 @@ from enum import StrEnum
 from functools import partial
 
 import anyio
-import anyio.to_thread
+from anyio.to_thread import run_sync
 
 from musician import service
 from musician.processes.machine import Machine
@@ -78,9 +78,7 @@ async def work_on(
     idle_since_s = anyio.current_time()
     with store.listen() as ear:
         while True:
-            candidates = await anyio.to_thread.run_sync(
-                partial(claimable, root, store, settings, world, agent)
-            )
+            candidates = await run_sync(claimable, root, store, settings, world, agent)
             found = await _play_first(candidates, play, world.machine)
             if found is not None:
                 played.append(found)
@@ -89,7 +87,7 @@ async def work_on(
                 idle_since_s = anyio.current_time()
                 continue
             left_s = math.inf if idle_limit_s is None else idle_since_s + idle_limit_s - anyio.current_time()
-            if await anyio.to_thread.run_sync(partial(_is_all_complete, store)):
+            if await run_sync(_is_all_complete, store):
                 return Parting.ALL_COMPLETE, tuple(played)
             if left_s <= 0:
                 return Parting.NOTHING_TO_CLAIM, tuple(played)

@@ -2,10 +2,9 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from functools import partial
 
 import anyio
-import anyio.to_thread
+from anyio.to_thread import run_sync
 
 from musician import service
 from musician.protocol.claim import Claim
@@ -22,7 +21,7 @@ async def beating(store: Store, claim: Claim, settings: Settings) -> AsyncIterat
 
     async def beat() -> None:
         while True:
-            await anyio.to_thread.run_sync(partial(service.beat, store, claim))
+            await run_sync(service.beat, store, claim)
             await anyio.sleep(settings.heartbeat.refresh_after_s / 2)
 
     async with anyio.create_task_group() as group:

@@ -6,7 +6,6 @@ itself: time passes, and others use up what is the plan's and the day's.
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from functools import partial
 
 import anyio
 from anyio.to_thread import run_sync
@@ -50,7 +49,7 @@ class Meter:
         return bool(measures_of(self.ceilings, self.budget))
 
     async def used(self, item: str, usage: Usage) -> None:
-        await run_sync(partial(service.record_usage, self.store, self.claim, item, usage))
+        await run_sync(service.record_usage, self.store, self.claim, item, usage)
 
     async def look(self) -> Bound | None:
         if self.is_needed:
@@ -85,4 +84,4 @@ class Meter:
     async def _count_time(self) -> None:
         now_s = anyio.current_time()
         played_s, self._played_from_s = now_s - self._played_from_s, now_s
-        await run_sync(partial(service.record_playtime, self.store, self.claim, played_s))
+        await run_sync(service.record_playtime, self.store, self.claim, played_s)

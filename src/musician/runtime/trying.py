@@ -8,7 +8,6 @@ it again.
 
 import re
 from collections.abc import AsyncIterator, Iterator
-from functools import partial
 from pathlib import Path
 
 from anyio.to_thread import run_sync
@@ -101,7 +100,7 @@ async def try_tests(
             leaves = await run_sync(_left_in, root.trees_dir / plan.plan_id / BASELINE)
         finally:
             await clear_tree(root, plan.plan_id)
-        said = await run_sync(partial(_read_from, log, before_bytes))
+        said = await run_sync(_read_from, log, before_bytes)
         reasons = tuple(why_it_may_fail(said or ended.why, project)) if ended.why else ()
         yield Trial(task=task, ended=ended, reasons=reasons, leaves=leaves, log=log)
 

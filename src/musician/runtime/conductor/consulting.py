@@ -78,12 +78,12 @@ class Consultation:
         if await self.provider.leave_to_ask() > 0:
             raise Parked
         try:
-            folder = await run_sync(partial(ScratchFolder, "review"))
+            folder = await run_sync(ScratchFolder, "review")
             try:
                 place = Path(folder.name).resolve()
                 tree, stopped = place / "tree", anyio.Event()
                 base = await run_sync(partial(self.trees.lay_out, task.task_id, tree_id, at=tree))
-                found = await run_sync(partial(_write, place, files))
+                found = await run_sync(_write, place, files)
                 stage = port.Stage(
                     tree=tree,
                     env={

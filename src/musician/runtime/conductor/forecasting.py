@@ -8,7 +8,6 @@ decides nothing: whether work is merged is found out by merging it.
 import math
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 
 import anyio
@@ -70,7 +69,7 @@ class Forecaster:
                 while True:
                     await self._looked.wait()
                     self._looked = anyio.Event()
-                    await run_sync(partial(self._look, sight, self._begun, self._held))
+                    await run_sync(self._look, sight, self._begun, self._held)
 
     def _look(self, sight: LooksAhead, begun: tuple[str, ...], held: HeldBack) -> None:
         with suppress(MusicianError):  # a repository, or a database, that is gone: the conductor says so

@@ -166,7 +166,7 @@ class Merger:
                 await run_sync(still_due)
                 if not await run_sync(self.trees.accept, found):
                     return None
-                await run_sync(partial(self.baselines(task).keep, found.commit, result.commands))
+                await run_sync(self.baselines(task).keep, found.commit, result.commands)
                 own.is_taken = True
         finally:
             self.queue.remove(own)

@@ -72,7 +72,7 @@ class Performer:
                 try:
                     await self._launch(task_id)
                 except OSError as error:  # no room for another process, or for its log
-                    await run_sync(partial(self._ask, task_id, "trouble", 0, f"no musician starts: {error}"))
+                    await run_sync(self._ask, task_id, "trouble", 0, f"no musician starts: {error}")
             case acts.TryMerge():
                 self._in_background(task_id, partial(self._try_merge, act))
             case acts.Equip():
@@ -134,7 +134,7 @@ class Performer:
 
     async def _mind(self, task_id: str, session_id: str, running: Musician) -> None:
         await running.wait()
-        view = await run_sync(partial(service.task_view, self.store, task_id))
+        view = await run_sync(service.task_view, self.store, task_id)
         claimed = any(session.session_id == session_id for session in view.sessions)
         # whose plan was paused in that moment could not claim it, and is no failure
         is_paused = await run_sync(service.pause_of_plan, self.store, self.plan.plan_id) is not None
@@ -147,7 +147,7 @@ class Performer:
 
     async def _take_over(self, act: acts.TakeOver) -> None:
         """Take a task over. What cannot be ended from here is fenced, and a person is asked to see to it."""
-        view = await run_sync(partial(service.task_view, self.store, act.task_id))
+        view = await run_sync(service.task_view, self.store, act.task_id)
         is_known_dead = (
             view.row.session_id in self.memory.dead_sessions
             or lives(self.root, view, self.world.machine) is False
@@ -165,23 +165,23 @@ class Performer:
         )
         survivor = await run_sync(inherit)
         if survivor:
-            await run_sync(partial(self._ask, act.task_id, "doubtful", epoch, survivor))
+            await run_sync(self._ask, act.task_id, "doubtful", epoch, survivor)
 
     async def _equip(self, act: acts.Equip) -> None:
         """Make what a claim through the program makes by itself, above all the tree: work done elsewhere
         would never be merged.
         """
-        row = await run_sync(partial(service.task_row, self.store, act.task_id))
+        row = await run_sync(service.task_row, self.store, act.task_id)
         claim = Claim(task_id=act.task_id, session_id=row.session_id or "", epoch=row.claim_epoch)
         tree = await run_sync(self.trees.open, self.plan.task(act.task_id), claim)
         branch = branch_of(self.plan.plan_id, act.task_id)
         text = f"Work in {tree}, and commit there, on branch {branch}: nothing else of yours is merged."
-        await run_sync(partial(service.send, self.store, act.task_id, text))
+        await run_sync(service.send, self.store, act.task_id, text)
 
     # -- reviewing --------------------------------------------------------------------------------------------
 
     async def _try_merge(self, act: acts.TryMerge) -> None:
-        view = await run_sync(partial(service.task_view, self.store, act.task_id))
+        view = await run_sync(service.task_view, self.store, act.task_id)
         earlier = sum(1 for each in view.this_time.submissions if is_merge_trouble(each.verdict_text or ""))
         trial = await self.merger.try_merge(
             self.plan.task(act.task_id),
@@ -199,28 +199,28 @@ class Performer:
             raise StaleVerdict(task_id=act.task_id, judged=act.message_id, latest=latest)
 
     async def _merge(self, act: acts.Merge) -> None:
-        view = await run_sync(partial(service.task_view, self.store, act.task_id))
+        view = await run_sync(service.task_view, self.store, act.task_id)
         task, commit = self.plan.task(act.task_id), submitted_commit(view)
         trial = await self.merger.try_merge(task, commit=commit, earlier=0)
         if trial.outcome is not orchestra.TrialOutcome.GREEN:
             text = f"complete, but its merge is {trial.outcome}: {trial.detail}"
-            await run_sync(partial(self._ask, act.task_id, "merge", 0, text))
+            await run_sync(self._ask, act.task_id, "merge", 0, text)
 
     async def _ask_reviewer(self, act: acts.AskReviewer) -> None:
         task = self.plan.task(act.task_id)
-        view = await run_sync(partial(service.task_view, self.store, act.task_id))
+        view = await run_sync(service.task_view, self.store, act.task_id)
         consultation = self._consultation(task, view, f"review of message {act.message_id}")
         with suppress(Parked):  # the next look asks a person, or waits; then it is asked anew
             opinion = await ask_reviewer(consultation, task, view, act.message_id, settings=self.settings)
-            await run_sync(partial(service.keep_opinion, self.store, act.task_id, act.message_id, opinion))
+            await run_sync(service.keep_opinion, self.store, act.task_id, act.message_id, opinion)
 
     async def _ask_answerer(self, act: acts.AskAnswerer) -> None:
         task = self.plan.task(act.task_id)
-        view = await run_sync(partial(service.task_view, self.store, act.task_id))
+        view = await run_sync(service.task_view, self.store, act.task_id)
         consultation = self._consultation(task, view, f"answer to message {act.message_id}")
         with suppress(Parked):
             opinion = await ask_answerer(consultation, task, view, act, settings=self.settings)
-            await run_sync(partial(service.keep_opinion, self.store, act.task_id, act.message_id, opinion))
+            await run_sync(service.keep_opinion, self.store, act.task_id, act.message_id, opinion)
 
     def _consultation(self, task: TaskSpec, view: TaskView, item: str) -> Consultation:
         agent = self.agent or task.agent
@@ -243,7 +243,7 @@ class Performer:
     async def _verify_fully(self, act: acts.VerifyFully) -> None:
         """Verify everything up to the submitted checkpoint in the conductor's own process (D18)."""
         task = self.plan.task(act.task_id)
-        view = await run_sync(partial(service.task_view, self.store, act.task_id))
+        view = await run_sync(service.task_view, self.store, act.task_id)
         submitted = view.submissions[-1]
         was_seen = any(row.submission_id == act.message_id for row in view.verifications)
         number = checkpoint_number(submitted) or len(task.checkpoints)
@@ -303,7 +303,7 @@ class Performer:
         except (ConductorError, SessionError):
             pass  # the row has moved on meanwhile: the next look decides anew
         except MusicianError as error:
-            await run_sync(partial(self._ask, task_id, "trouble", 0, str(error)))
+            await run_sync(self._ask, task_id, "trouble", 0, str(error))
         finally:
             self._background.discard(scope)
             self.memory.busy.discard(task_id)
