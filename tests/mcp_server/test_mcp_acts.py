@@ -21,6 +21,7 @@ from musician.protocol.errors import (
 from musician.protocol.messages.corrections import with_corrections
 from musician.protocol.states import State
 from musician.store.queries.sessions import Sessions
+from musician.store.queries.subagents import SubagentRow
 from tests.no_ids import ESCAPING, WIDENING
 
 Seated = Callable[..., Any]
@@ -349,7 +350,7 @@ def test_a_waiting_musicians_heart_beats_while_its_subagents_work(project: Any, 
     )
     tools.served.beat(delegated=True)
     assert project.view().row.heartbeat_age_s > 400
-    subagent = service.Subagent(agent_id="a1", kind="general-purpose")
+    subagent = SubagentRow(agent_id="a1", kind="general-purpose")
     service.begin_subagent(project.store, tools.served.claim, subagent)
     tools.served.beat(delegated=True)
     assert project.view().row.heartbeat_age_s < 60
@@ -358,7 +359,7 @@ def test_a_waiting_musicians_heart_beats_while_its_subagents_work(project: Any, 
 def test_work_is_not_judged_while_anything_of_its_session_is_at_work(project: Any, tools: Any) -> None:
     """AUDIT-K6, D41.1: a checkpoint and the end wait for it, naming it."""
     claim = tools.served.claim
-    service.begin_subagent(project.store, claim, service.Subagent(agent_id="a1", kind="general-purpose"))
+    service.begin_subagent(project.store, claim, SubagentRow(agent_id="a1", kind="general-purpose"))
     for act in (partial(tools, "checkpoint", summary="x"), partial(tools, "complete")):
         with pytest.raises(EvidenceMissing, match=r"subagent a1 \(general-purpose\)"):
             act()

@@ -28,9 +28,10 @@ from musician.protocol.settings import Settings
 from musician.protocol.spending import Usage
 from musician.protocol.states import State
 from musician.protocol.transitions import TABLE
-from musician.service import Beginning, Met, Stop, Subagent
+from musician.service import Met, Stop
 from musician.store.port import Store
 from musician.store.queries.limits import Limits
+from musician.store.queries.subagents import SubagentRow
 from musician.store.sqlite.store import SqliteStore
 from musician.testing.observed_store import COMMIT, failing_at, observed
 from musician.testing.simulation.clock import set_clock
@@ -100,7 +101,7 @@ def set_the_stage(store: Store) -> None:
         walk_to(store, task_id, state, session_id=f"of-{task_id}")
     service.record(store, claim(WORKING), STARTED)
     service.meet_client(store, claim(WORKING).session_id, MET)
-    service.begin_subagent(store, claim(WORKING), Subagent(agent_id="sub", kind="explorer"))
+    service.begin_subagent(store, claim(WORKING), SubagentRow(agent_id="sub", kind="explorer"))
     service.send(store, WORKING, "mind the gap")
     service.add_comment(store, SUBMITTED, REMARK)
     service.send(store, WORKING, "keep off the grass", urgent=True)
@@ -143,8 +144,8 @@ VERBS: Mapping[str, Callable[[Store], object]] = {
     "ask_human": lambda s: service.ask_human(s, SUBMITTED, kind="ruling", subject_id=7, text="may it?"),
     "beat": lambda s: service.beat(s, claim(WORKING)),
     "beat_conductor": lambda s: service.beat_conductor(s, CONDUCTING),
-    "begin_piece": lambda s: service.begin_piece(s, claim(WORKING), "step 2", Beginning(tip="c", outside="")),
-    "begin_subagent": lambda s: service.begin_subagent(s, claim(WORKING), Subagent(agent_id="b", kind="k")),
+    "begin_piece": lambda s: service.begin_piece(s, claim(WORKING), "step 2", tip="c", outside=""),
+    "begin_subagent": lambda s: service.begin_subagent(s, claim(WORKING), SubagentRow(agent_id="b", kind="k")),
     "block_claim": lambda s: service.block_claim(s, WORKING, "late", "it is taken"),
     "claim": lambda s: service.claim(s, FREE, "new", settings=Settings()),
     "complete": lambda s: service.complete(s, claim(APPROVED), report_path="r.md", report="all", notice="done"),

@@ -9,9 +9,10 @@ from musician import service
 from musician.processes.identity import identify
 from musician.protocol.errors import WhichTask
 from musician.protocol.states import State
-from musician.service import Met, Subagent
+from musician.service import Met
 from musician.service.clients import clients_in
 from musician.store.port import Store
+from musician.store.queries.subagents import SubagentRow
 from musician.store.sqlite.store import SqliteStore
 from musician.testing.simulation.clock import set_clock
 from tests.conftest import Walk
@@ -54,7 +55,7 @@ def test_subagents_are_listed_as_they_began(store: Store, walk: Walk) -> None:
     claim = walk(store, "task-01", State.WORKING)
     assert claim is not None
     for name in ("b", "c", "a", "b"):
-        service.begin_subagent(store, claim, Subagent(agent_id=name, kind="general-purpose"))
+        service.begin_subagent(store, claim, SubagentRow(agent_id=name, kind="general-purpose"))
     assert [each.agent_id for each in service.running_subagents(store, claim)] == ["b", "c", "a"]
 
 

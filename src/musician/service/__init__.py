@@ -87,8 +87,7 @@ else:
                 "Conducting beat_conductor finish_conducting interrupt_conducting start_conducting"
             ),
             "conductor_session": (
-                "ConductorSession check_conducts leave_conducting seat_conductor sitting_conductor "
-                "tell_conductor_session"
+                "check_conducts leave_conducting seat_conductor sitting_conductor tell_conductor_session"
             ),
             "conversations": "conversation_before conversation_token keep_conversation",
             "endings": "approved_work complete exit_task leave_handoff moved_by_others overtaken",
@@ -117,7 +116,7 @@ else:
             "settling": "guarded keep_settings kept_settings",
             "smoothness": "PhaseSmoothness smoothness_by_phase",
             "spending": "accounts_of_plan accounts_of_task record_playtime record_usage usage_of_plan",
-            "subagents": "Subagent begin_subagent end_subagent end_subagents_but running_subagents",
+            "subagents": "begin_subagent end_subagent end_subagents_but running_subagents",
             "submissions": "announce ask report resume submit",
             "takeover": "fence hand_over reopen take_over withdraw",
             "verdicts": "STOP_NOW judge request_exit",
@@ -127,7 +126,7 @@ else:
                 "task_view tasks_of verification_row"
             ),
             "work": (
-                "Beginning as_entry begin_piece begun_in beginning_of context_of describe_session journal_of "
+                "as_entry begin_piece begun_in beginning_of context_of describe_session journal_of "
                 "measure_context open_rows programs_at_work record record_process register_program sessions_of"
             ),
         },

@@ -10,25 +10,15 @@ from collections.abc import Callable, Iterable
 
 from musician.protocol.errors import ConductorTaken, NotConducting
 from musician.protocol.names import CONDUCTOR, check_session_id
-from musician.protocol.values import dataclass
 from musician.service.claims import claims_in
 from musician.service.clients import Met, meet_in
 from musician.store.port import Store, Tx
-from musician.store.queries.clients import Clients
+from musician.store.queries.clients import Clients, ConductorSessionRow
 from musician.store.queries.sessions import Sessions
 from musician.store.rows import ClientRow
 
 Lives = Callable[[ClientRow], bool | None]
 """Whether the process of a client lives; None if that cannot be seen from here."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConductorSession:
-    """``told`` are the keys of what the session has heard of and that still waits."""
-
-    session_id: str
-    since: str
-    told: frozenset[str]
 
 
 def seat_conductor(store: Store, session_id: str | None, met: Met, *, lives: Lives) -> None:
@@ -52,7 +42,7 @@ def seat_conductor(store: Store, session_id: str | None, met: Met, *, lives: Liv
         tx.ring(CONDUCTOR)
 
 
-def sitting_conductor(store: Store) -> ConductorSession | None:
+def sitting_conductor(store: Store) -> ConductorSessionRow | None:
     with store.read() as tx:
         return _sitting(tx)
 
@@ -85,9 +75,10 @@ def tell_conductor_session(store: Store, session_id: str, waiting: Iterable[str]
         sitting = _sitting(tx)
         if sitting is None or sitting.session_id != session_id:
             return frozenset()
-        if keys != sitting.told:
+        told = frozenset(map(str, json.loads(sitting.told)))
+        if keys != told:
             tx.run(Clients.tell_conductor, session_id=session_id, told=json.dumps(sorted(keys)))
-        return keys - sitting.told
+        return keys - told
 
 
 def move_conductor_in(tx: Tx, earlier: Iterable[str], session_id: str) -> bool:
@@ -107,10 +98,5 @@ def _refuse_musician(tx: Tx, session_id: str) -> None:
         raise NotConducting(session_id=session_id, reason=reason)
 
 
-def _sitting(tx: Tx) -> ConductorSession | None:
-    row = tx.one(Clients.conductor_session)
-    if row is None:
-        return None
-    return ConductorSession(
-        session_id=row.session_id, since=row.since, told=frozenset(map(str, json.loads(row.told)))
-    )
+def _sitting(tx: Tx) -> ConductorSessionRow | None:
+    return tx.one(Clients.conductor_session)

@@ -5,32 +5,18 @@ or counter of a claim is touched here.
 """
 
 from musician.protocol.claim import Claim
-from musician.protocol.values import dataclass
+from musician.service.rowwork import named
 from musician.store.port import Store
-from musician.store.queries.subagents import Subagents
+from musician.store.queries.subagents import SubagentRow, Subagents
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Subagent:
-    """``kind`` is what its client calls it."""
-
-    agent_id: str
-    kind: str
-
-    def __str__(self) -> str:
-        return f"subagent {self.agent_id} ({self.kind})"
-
-
-def begin_subagent(store: Store, claim: Claim, subagent: Subagent) -> None:
+def begin_subagent(store: Store, claim: Claim, subagent: SubagentRow) -> None:
     """It runs from now on, under this claim."""
     with store.write() as tx:
         tx.run(
             Subagents.begin_subagent,
-            agent_id=subagent.agent_id,
-            task_id=claim.task_id,
-            claim_epoch=claim.epoch,
-            session_id=claim.session_id,
-            kind=subagent.kind,
+            **subagent._asdict(),
+            **named(claim),
         )
 
 
@@ -47,8 +33,7 @@ def end_subagents_but(store: Store, claim: Claim, running: frozenset[str]) -> No
             end_subagent(store, subagent.agent_id)
 
 
-def running_subagents(store: Store, claim: Claim) -> tuple[Subagent, ...]:
+def running_subagents(store: Store, claim: Claim) -> tuple[SubagentRow, ...]:
     """Those of a claim that have not ended, the oldest first."""
     with store.read() as tx:
-        rows = tx.all(Subagents.running_subagents, task_id=claim.task_id, claim_epoch=claim.epoch)
-    return tuple(Subagent(agent_id=row.agent_id, kind=row.kind) for row in rows)
+        return tuple(tx.all(Subagents.running_subagents, task_id=claim.task_id, claim_epoch=claim.epoch))

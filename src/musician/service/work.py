@@ -7,7 +7,7 @@ from musician.protocol.claim import Claim
 from musician.protocol.journal import Entry, EntryKind, deviation_in, open_items
 from musician.protocol.rules.deviations import Severity
 from musician.protocol.rules.review import Verified
-from musician.protocol.values import as_dict, dataclass
+from musician.protocol.values import as_dict
 from musician.service.rowwork import (
     beat_in,
     keep_verified,
@@ -18,7 +18,7 @@ from musician.service.rowwork import (
 )
 from musician.store.port import Store
 from musician.store.queries.sessions import Sessions
-from musician.store.queries.work import Work
+from musician.store.queries.work import BeginningRow, Work
 from musician.store.rows import JournalRow, ProgramRow, SessionRow
 
 
@@ -34,17 +34,10 @@ def record(store: Store, claim: Claim, *entries: Entry, verified: Verified | Non
         write_entries(tx, claim, entries)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Beginning:
-    """What stood when a piece was begun: the commit its tree was at, and the user's main tree, as a text; "" where
-    either could not be determined."""
-
-    tip: str
-    outside: str
-
-
-def begin_piece(store: Store, claim: Claim, item: str, beginning: Beginning) -> None:
-    """Keep what stood when a piece was begun, for its end (D43)."""
+def begin_piece(store: Store, claim: Claim, item: str, *, tip: str, outside: str) -> None:
+    """Keep what stood when a piece was begun, for its end (D43): the commit its tree was at, and the user's main tree,
+    as a text; "" where either could not be determined.
+    """
     with store.write() as tx:
         load_owned(tx, claim)
         tx.run(
@@ -52,16 +45,15 @@ def begin_piece(store: Store, claim: Claim, item: str, beginning: Beginning) -> 
             task_id=claim.task_id,
             claim_epoch=claim.epoch,
             item=item,
-            tip=beginning.tip,
-            outside=beginning.outside,
+            tip=tip,
+            outside=outside,
         )
 
 
-def beginning_of(store: Store, claim: Claim, item: str) -> Beginning | None:
+def beginning_of(store: Store, claim: Claim, item: str) -> BeginningRow | None:
     """Return what was recorded at the beginning; None if nothing was."""
     with store.read() as tx:
-        found = tx.one(Work.beginning_of_piece, task_id=claim.task_id, claim_epoch=claim.epoch, item=item)
-    return None if found is None else Beginning(tip=found.tip, outside=found.outside)
+        return tx.one(Work.beginning_of_piece, task_id=claim.task_id, claim_epoch=claim.epoch, item=item)
 
 
 def measure_context(store: Store, claim: Claim, context_pct: float) -> None:

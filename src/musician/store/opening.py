@@ -36,9 +36,9 @@ def open_store(
     )
 
 
-def create_store(name: str | Path, *, busy_timeout_s: float = DEFAULT_BUSY_TIMEOUT_S) -> Store:
+def create_store(name: str | Path) -> Store:
     """Make the database if it is not there, and open it. Its folder must exist."""
-    return SqliteStore.create(_path_of(name), busy_timeout_s=busy_timeout_s)
+    return SqliteStore.create(_path_of(name))
 
 
 def _path_of(name: str | Path) -> Path:

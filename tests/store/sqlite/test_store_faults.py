@@ -172,14 +172,6 @@ def test_a_folder_that_is_not_there_is_unopenable(tmp_path: Path) -> None:
     assert unusable.value.kind == "unopenable"
 
 
-def test_a_store_opened_for_reading_reads_and_refuses_to_write(database: Path) -> None:
-    with closing(SqliteStore.open(database, readonly=True)) as store:
-        assert service.task_row(store, "task-01").title == "t"
-        with pytest.raises(DatabaseUnusable) as unusable:
-            service.send(store, "task-01", "no")
-    assert unusable.value.kind == "readonly"
-
-
 def test_where_the_gate_cannot_be_made_the_database_is_readonly(database: Path) -> None:
     with closing(SqliteStore.open(database)) as store:
         gate = database.with_name("comms.db-gate")

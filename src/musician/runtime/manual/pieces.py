@@ -19,7 +19,7 @@ def begin(root: Root, store: Store, claim: Claim, tree: TaskTree, item: str) -> 
     tip = tree.tip()
     outside = None if tip is None else look_outside(root)
     text = "" if outside is None else outside.as_text()
-    service.begin_piece(store, claim, item, service.Beginning(tip=tip or "", outside=text))
+    service.begin_piece(store, claim, item, tip=tip or "", outside=text)
 
 
 def end(
@@ -30,12 +30,13 @@ def end(
     Changes in the main tree are reported to the conductor at once.
     """
     tip, found = tree.tip(), []
-    began = service.beginning_of(store, claim, item) or service.Beginning(tip="", outside="")
-    commit_id = tip if commits and tip != began.tip else None
-    if commits and tip is not None and tip == began.tip:
+    began = service.beginning_of(store, claim, item)
+    before, outside = ("", "") if began is None else began
+    commit_id = tip if commits and tip != before else None
+    if commits and tip is not None and tip == before:
         text = f"{item} changed nothing in its tree"
         found.append(Entry(kind=EntryKind.DEVIATION, item=item, text=text, severity=Severity.LOW))
-    changed = changed_outside(root, plan_id, Outside.from_text(began.outside)) if began.outside else ""
+    changed = changed_outside(root, plan_id, Outside.from_text(outside)) if outside else ""
     if changed:
         text = f"the main working tree changed while {item} was played in its own: {changed}"
         found.append(Entry(kind=EntryKind.DEVIATION, item=item, text=text, severity=Severity.HIGH))

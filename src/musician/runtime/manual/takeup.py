@@ -15,14 +15,13 @@ from anyio.to_thread import run_sync
 from musician.plans.model import TaskSpec
 from musician.processes.life_lock import HeldBy, lock_path
 from musician.processes.output import one_line
-from musician.protocol.claim import Claim
 from musician.protocol.errors import ClaimLost, MusicianError
 from musician.protocol.journal import EntryKind
 from musician.protocol.messages.stored import read_resumption
 from musician.protocol.messages.types import Resumption
 from musician.protocol.musician.writing import resumption_question
 from musician.protocol.settings import Settings
-from musician.protocol.values import dataclass, replace
+from musician.protocol.values import as_dict, dataclass, replace
 from musician.runtime.briefing import unlike_the_skill
 from musician.runtime.claiming import claim_task
 from musician.runtime.in_force import settings_of_task
@@ -45,7 +44,7 @@ MOST_TOLD_CHARS = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TakenUp:
+class TakenUp(Taken):
     """A claim that was made, or was the session's already, and where the task stands.
 
     ``next_item`` and ``next_title`` are "" once everything is played and approved. ``resumption`` is what the session
@@ -55,11 +54,6 @@ class TakenUp:
     missing.
     """
 
-    claim: Claim
-    worked_by: str
-    number: int
-    is_new: bool
-    instruction_path: str
     tree: str | None = None
     next_item: str = ""
     next_title: str = ""
@@ -108,13 +102,7 @@ async def take_up(
     taken = await run_sync(claimed)
     marks.mark(str(root.git_dir), taken.claim.session_id)
     manual = ManualSession(root=root, store=store, claim=taken.claim, settings=settings, world=world)
-    standing = TakenUp(
-        claim=taken.claim,
-        worked_by=taken.worked_by,
-        number=taken.number,
-        is_new=taken.is_new,
-        instruction_path=taken.instruction_path,
-    )
+    standing = TakenUp(**as_dict(taken))
     try:
         async with _one_at_a_time(manual):
             manual = await _look_back_once(manual, taken, context_pct)

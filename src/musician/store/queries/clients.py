@@ -7,6 +7,8 @@ from musician.store.rows.clients import ClientRow
 
 
 class ConductorSessionRow(NamedTuple):
+    """``told`` is a list of keys, as JSON: of what the session has heard of and that still waits."""
+
     session_id: str
     since: str
     told: str

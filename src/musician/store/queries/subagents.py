@@ -6,8 +6,13 @@ from musician.store.query import Command, Query
 
 
 class SubagentRow(NamedTuple):
+    """``kind`` is what its client calls it."""
+
     agent_id: str
     kind: str
+
+    def __str__(self) -> str:
+        return f"subagent {self.agent_id} ({self.kind})"
 
 
 class Subagents:

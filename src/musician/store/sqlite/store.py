@@ -50,7 +50,6 @@ class SqliteStore:
         path: Path,
         *,
         busy_timeout_s: float,
-        writable: bool,
         is_newer: bool,
         on_long_wait: OnLongWait | None,
     ) -> None:
@@ -58,7 +57,6 @@ class SqliteStore:
         self._connection = connection
         self._gate = _gate_of(path)
         self._busy_timeout_s = busy_timeout_s
-        self._writable = writable
         self._is_newer = is_newer
         self._on_long_wait = on_long_wait
         self._lock = threading.RLock()
@@ -72,7 +70,6 @@ class SqliteStore:
         *,
         busy_timeout_s: float = DEFAULT_BUSY_TIMEOUT_S,
         named: bool = False,
-        readonly: bool = False,
         on_long_wait: OnLongWait | None = None,
     ) -> "SqliteStore":
         """Open an existing database. ``named``: the user named this very path (for the error's remedy).
@@ -87,13 +84,12 @@ class SqliteStore:
             raise unreachable(error, path) from error
         if not is_there:
             raise NotInitialised(path=str(path), named=named)
-        flags = apsw.SQLITE_OPEN_READONLY if readonly else apsw.SQLITE_OPEN_READWRITE
         with ExitStack() as undo, _FaultsOf(path):
-            connection = apsw.Connection(str(path), flags=flags)
+            connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
             undo.callback(connection.close)
             _configure(connection, busy_timeout_s=busy_timeout_s)
             standing = check_ours(connection, path)
-            if not (standing.is_current or standing.is_newer or readonly):
+            if not (standing.is_current or standing.is_newer):
                 from musician.store.sqlite.migrating import take_up  # dear to load, and seldom needed
 
                 with ExitStack() as held:
@@ -104,7 +100,6 @@ class SqliteStore:
             connection,
             path,
             busy_timeout_s=busy_timeout_s,
-            writable=not readonly,
             is_newer=standing.is_newer,
             on_long_wait=on_long_wait,
         )
@@ -233,8 +228,7 @@ class SqliteStore:
         """Close; closing twice is harmless. Never waits: while somebody is in the gate, the checkpoint is his."""
         with self._lock, ExitStack() as held:
             try:
-                if self._writable:
-                    held.enter_context(self._gate.hold(0))
+                held.enter_context(self._gate.hold(0))
             except (OSError, GateTimeout):
                 # the connection may be closed, and the folder gone
                 with suppress(apsw.ConnectionClosedError):
