@@ -178,7 +178,6 @@ def told_of(record: r.Record) -> Iterator[str]:
             yield f"limited for {record.said_s:g} s"
         case r.Acknowledge(message_id=message_id):
             yield f"ack     message {message_id}"
-            return
         case r.ExitClaim():
             yield f"leave   {record.reason}"
             yield f"        last {record.last_completed}, remaining {', '.join(record.remaining) or 'none'}"
@@ -236,6 +235,7 @@ def act_of(act: r.Act) -> str:
             return f"say to what runs: {act.text}"
         case r.End():
             return f"end, {act.kind}: {act.reason}"
+    raise AssertionError(act)
 
 
 def _told_to(word: str, text: str) -> str:

@@ -29,7 +29,7 @@ def store_record(claimed: ClaimedSession, record: r.Record) -> int | None:
             return _report(claimed, record)
         case r.Ask(text=text, entries=entries):
             message_id = service.ask(claimed.store, claimed.claim, text, *entries)
-            _note(claimed, record)
+            claimed.task_files.note(record.entries)
             return message_id
         case r.Resume(entries=entries):
             service.resume(claimed.store, claimed.claim, *entries)
@@ -48,13 +48,8 @@ def store_record(claimed: ClaimedSession, record: r.Record) -> int | None:
         case r.CompleteTask():
             _finish(claimed, record)
             return None
-    _note(claimed, record)
+    claimed.task_files.note(record.entries)
     return None
-
-
-def _note(claimed: ClaimedSession, record: r.Record) -> None:
-    if not isinstance(record, r.Acknowledge):
-        claimed.task_files.note(record.entries)
 
 
 def _submit(claimed: ClaimedSession, record: r.Submit) -> int:
@@ -70,7 +65,7 @@ def _submit(claimed: ClaimedSession, record: r.Submit) -> int:
         tree_id=claimed.tree.tree_id(),
         changed_files=message.files_modified,
     )
-    _note(claimed, record)
+    claimed.task_files.note(record.entries)
     return message_id
 
 
@@ -88,7 +83,7 @@ def _report(claimed: ClaimedSession, record: r.ReportProblem) -> int | None:
         entries=record.entries,
         document=document,
     )
-    _note(claimed, record)
+    claimed.task_files.note(record.entries)
     return None if record.is_reminder else message_id
 
 

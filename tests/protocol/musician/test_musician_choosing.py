@@ -303,7 +303,7 @@ def test_a_failure_is_the_items_or_the_tasks() -> None:
         _, ready = chosen(i.FailureChosen(text="broke", report="docs/mine.md"), current=current)
         assert "- docs/mine.md (created)" in reported(ready)
         assert kinds(ready) == [("Write", [EntryKind.FAILED]), ("ReportProblem", [EntryKind.ERROR])]
-        (entry,) = ready.records[0].entries  # type: ignore[union-attr]
+        (entry,) = ready.records[0].entries
         assert entry == Entry(kind=EntryKind.FAILED, item=item, text="broke")
         assert f"{item}: broke" in reported(ready)
 

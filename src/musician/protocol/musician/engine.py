@@ -168,7 +168,7 @@ def _take(turn: Turn, given: i.Input) -> None:
         case i.CompletionChosen():
             choosing.complete(turn)
         case _:
-            _lose(turn, given)
+            _lose(turn)
 
 
 def _start(turn: Turn, given: i.Started) -> None:
@@ -208,7 +208,7 @@ def _stop(turn: Turn, reason: str) -> None:
         exit_soon(turn, reason, at_once=True)
 
 
-def _lose(turn: Turn, _: i.ClaimWasLost) -> None:
+def _lose(turn: Turn) -> None:
     """End without writing anything: the session was fenced (D2)."""
     if turn.state.mode in BUSY:
         turn.stop_what_runs()

@@ -13,8 +13,14 @@ from musician.protocol.states import State
 from musician.protocol.values import dataclass
 
 
+class Input:
+    """What the engine is told, one thing at a time."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Started:
+class Started(Input):
     """The claim is made, and what earlier sessions left has been examined.
 
     ``errors_so_far`` counts the reports of all sessions (D3). ``advice`` are the conductor's messages for this session,
@@ -53,7 +59,7 @@ class PieceEnding(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PieceEnded:
+class PieceEnded(Input):
     """``commit_id`` is where git keeps a finished piece, None where nothing changed or there is no worktree.
 
     ``detail`` is why it failed, or what a subagent that is done told of its work. ``left`` is what a failed one has
@@ -71,33 +77,33 @@ class PieceEnded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ContextTold:
+class ContextTold(Input):
     used_pct: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeviationTold:
+class DeviationTold(Input):
     severity: Severity
     text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SelfCorrectionTold:
+class SelfCorrectionTold(Input):
     text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QuestionTold:
+class QuestionTold(Input):
     text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PartialTold:
+class PartialTold(Input):
     text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerTold:
+class AnswerTold(Input):
     """The agent's answer to one point of a rejection; ``number`` counts from 1."""
 
     number: int
@@ -105,7 +111,7 @@ class AnswerTold:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VerificationEnded:
+class VerificationEnded(Input):
     """What the program found. ``tests`` is the review's field; ``failing`` what to mend, for a rework.
 
     ``verified`` is to be stored, None where it is what was stored before. ``findings`` need a judge (D26).
@@ -121,7 +127,7 @@ class VerificationEnded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VerdictArrived:
+class VerdictArrived(Input):
     """The conductor has answered a submission or a report.
 
     ``progress`` is read anew, because the verdict comes with rulings. ``state`` is a verdict or ``exit_requested``.
@@ -137,7 +143,7 @@ class VerdictArrived:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MessageArrived:
+class MessageArrived(Input):
     """A note, or an emergency if ``urgent``. ``is_answer`` is true if it came after the session's last question.
 
     A ``forecast`` is for the next boundary: it answers nothing, and no piece is disturbed by it.
@@ -151,14 +157,14 @@ class MessageArrived:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Steered:
+class Steered(Input):
     """The running piece has received a message of the conductor's."""
 
     message_id: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PauseAsked:
+class PauseAsked(Input):
     """The session must pause at the next boundary; ``text`` says why (PLAN-21)."""
 
     text: str
@@ -166,12 +172,12 @@ class PauseAsked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PauseLifted:
+class PauseLifted(Input):
     message_id: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExitWasRequested:
+class ExitWasRequested(Input):
     """The session must exit at the next boundary, or at once after an emergency with the same text (D12)."""
 
     text: str
@@ -179,43 +185,43 @@ class ExitWasRequested:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PersonCame:
+class PersonCame(Input):
     """A person wants to speak with the agent: the session must release its conversation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PersonLeft:
+class PersonLeft(Input):
     """The person gives the conversation back. ``commit_id`` has what was changed, None if nothing was."""
 
     commit_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WaitTimedOut:
+class WaitTimedOut(Input):
     """A wait for a verdict or an answer has timed out. ``conductor_is_fresh`` is judged by its heartbeat (D11)."""
 
     conductor_is_fresh: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LimitLifted:
+class LimitLifted(Input):
     """The usage limit of the agent's provider is over."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StopAsked:
+class StopAsked(Input):
     """The process must end, by a signal or because its conductor is gone; ``reason`` says which."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClaimWasLost:
+class ClaimWasLost(Input):
     """The session was fenced: it may write nothing any more (D2)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LeavingChosen:
+class LeavingChosen(Input):
     """A session by hand exits, with its own ``handoff``, or with ``notes`` for the one that the program writes."""
 
     reason: str
@@ -224,26 +230,26 @@ class LeavingChosen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BeginningChosen:
+class BeginningChosen(Input):
     """A session by hand begins an item."""
 
     item: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EndingChosen:
+class EndingChosen(Input):
     """A session by hand says that an item is done."""
 
     item: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CorrectionChosen:
+class CorrectionChosen(Input):
     """A session by hand says that the conductor's next correction step is done."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SkippingChosen:
+class SkippingChosen(Input):
     """A session by hand skips an item."""
 
     item: str
@@ -251,7 +257,7 @@ class SkippingChosen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CheckpointChosen:
+class CheckpointChosen(Input):
     """A session by hand wants a checkpoint verified and submitted, the next one if ``number`` is None.
 
     ``is_overtaken`` is true if the tree has changed since the approval, so that it is submitted again (D28).
@@ -262,7 +268,7 @@ class CheckpointChosen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FailureChosen:
+class FailureChosen(Input):
     """A session by hand reports a failure; ``report`` is the path of its own report, "" if there is none."""
 
     text: str
@@ -270,44 +276,10 @@ class FailureChosen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WarningChosen:
+class WarningChosen(Input):
     """A session by hand warns that its context runs out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CompletionChosen:
+class CompletionChosen(Input):
     """A session by hand says that the task is done."""
-
-
-Input = (
-    Started
-    | PieceEnded
-    | ContextTold
-    | DeviationTold
-    | SelfCorrectionTold
-    | QuestionTold
-    | PartialTold
-    | AnswerTold
-    | VerificationEnded
-    | VerdictArrived
-    | MessageArrived
-    | Steered
-    | PauseAsked
-    | PauseLifted
-    | ExitWasRequested
-    | PersonCame
-    | PersonLeft
-    | WaitTimedOut
-    | LimitLifted
-    | StopAsked
-    | ClaimWasLost
-    | BeginningChosen
-    | EndingChosen
-    | CorrectionChosen
-    | SkippingChosen
-    | CheckpointChosen
-    | FailureChosen
-    | LeavingChosen
-    | WarningChosen
-    | CompletionChosen
-)

@@ -15,52 +15,53 @@ from musician.protocol.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Write:
+class Record:
+    """What is stored, with the journal ``entries`` that go with it."""
+
+    entries: tuple[Entry, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Write(Record):
     """Journal entries, after what was ``verified``; the heartbeat is refreshed with them."""
 
-    entries: tuple[Entry, ...]
     verified: Verified | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Submit:
+class Submit(Record):
     message: ReviewRequest | Completion
     verified: Verified
-    entries: tuple[Entry, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReportProblem:
+class ReportProblem(Record):
     """Go into ``error``. With ``is_reminder`` the task is there already, and the report before it stays open (D11)."""
 
     message: ErrorReport | ContextWarning
     last_error: str
-    entries: tuple[Entry, ...]
     is_reminder: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ask:
+class Ask(Record):
     text: str
-    entries: tuple[Entry, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Resume:
+class Resume(Record):
     """Go back to ``working`` after a verdict."""
 
-    entries: tuple[Entry, ...]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Acknowledge:
+class Acknowledge(Record):
     """Acknowledge all messages up to this one: the session has acted on them, or there is nothing left to act on."""
 
     message_id: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExitClaim:
+class ExitClaim(Record):
     """The terminal record of an exit: stores HANDOFF and reason, then ``exited``. The session writes no more (D1).
 
     ``handoff`` is the session's own HANDOFF, "" if the program writes it with the session's ``notes``. With ``stays``
@@ -73,60 +74,44 @@ class ExitClaim:
     remaining: tuple[str, ...]
     context_pct: float | None
     self_correction: str
-    entries: tuple[Entry, ...] = ()
     notes: str = ""
     stays: bool = False
     handoff: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CompleteTask:
+class CompleteTask(Record):
     """The terminal record of a completion: stores the report, then ``complete``."""
-
-    entries: tuple[Entry, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limit:
+class Limit(Record):
     """The agent's provider has a usage limit. ``said_s`` is how long it says, ``own_s`` is our own first pause."""
 
     said_s: float | None
     own_s: float
-    entries: tuple[Entry, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refuse:
+class Refuse(Record):
     """The agent's provider gives nothing before a person has acted."""
 
     detail: str
-    entries: tuple[Entry, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lift:
+class Lift(Record):
     """Somebody says that the provider gives again."""
 
-    entries: tuple[Entry, ...]
 
+class Act:
+    """What is done once the records are stored."""
 
-Record = (
-    Write
-    | Submit
-    | ReportProblem
-    | Ask
-    | Resume
-    | Acknowledge
-    | Limit
-    | Refuse
-    | Lift
-    | ExitClaim
-    | CompleteTask
-)
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlayPiece:
+class PlayPiece(Act):
     """Play an item from the last finished state of the tree.
 
     ``attempt`` counts from 1. ``advice`` holds the conductor's messages that no finished piece has received, and why
@@ -139,7 +124,7 @@ class PlayPiece:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReworkPiece:
+class ReworkPiece(Act):
     """Mend the faults that a checkpoint or a review found. ``item`` names the rework in the journal and in git."""
 
     check: CheckpointItem
@@ -148,19 +133,19 @@ class ReworkPiece:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeepPiece:
+class KeepPiece(Act):
     """Commit the tree for a piece that a session by hand calls done, or revert the item that the piece undoes."""
 
     play: Play
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verify:
+class Verify(Act):
     check: CheckpointItem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StopPiece:
+class StopPiece(Act):
     """Stop the running piece or verification.
 
     One input follows: ``VerificationEnded``, or ``PieceEnded`` with STOPPED unless it had ended before.
@@ -168,7 +153,7 @@ class StopPiece:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Steer:
+class Steer(Act):
     """Pass a message of the conductor's to the running piece. ``Steered`` follows if the piece takes it."""
 
     text: str
@@ -176,17 +161,17 @@ class Steer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AwaitLimit:
+class AwaitLimit(Act):
     """Wait for the limit that was stored last to end. Then ``LimitLifted`` follows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Release:
+class Release(Act):
     """Close the agent's session, and tell that it is released to a person. ``PersonLeft`` follows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TakeBack:
+class TakeBack(Act):
     """End the person's terminal: the session must leave. ``PersonLeft`` follows."""
 
 
@@ -200,12 +185,9 @@ class EndKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class End:
+class End(Act):
     kind: EndKind
     reason: str
-
-
-Act = PlayPiece | ReworkPiece | KeepPiece | Verify | StopPiece | Steer | AwaitLimit | Release | TakeBack | End
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
