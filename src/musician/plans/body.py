@@ -20,7 +20,7 @@ from musician.plans.headings import (
     quote,
     read_numbered,
 )
-from musician.plans.keys import AgentKeys, read_agent_keys
+from musician.plans.keys import Keys, read_agent_keys
 from musician.plans.markdown import Block, Document, Fence, Heading, ListItem, Prose, code_after
 from musician.plans.model import MAX_COMMAND_BYTES, AgentPiece, Checkpoint, Step
 from musician.plans.problems import Report, shorten
@@ -60,7 +60,7 @@ class _Draft:
     rework: list[str] = field(default_factory=list)
     tests: list[str] = field(default_factory=list)
     agents: list["_Draft"] = field(default_factory=list)
-    keys: AgentKeys | None = None
+    keys: Keys | None = None
 
 
 def read_body(document: Document, blocks: Sequence[Block], *, step_level: int, report: Report) -> Body:
@@ -252,12 +252,12 @@ def _finished(draft: _Draft, document: Document) -> Step | Checkpoint:
 
 
 def _finished_agent(draft: _Draft, document: Document) -> AgentPiece:
-    keys = draft.keys or AgentKeys()
+    keys = draft.keys or Keys()
     return AgentPiece(
         run=tuple(draft.run),
-        size=keys.size,
-        files=keys.files or (),
-        well_defined=keys.well_defined,
+        size=keys.get("size"),
+        files=keys.get("files") or (),
+        well_defined=keys.get("well_defined"),
         **_common_fields(draft, document),
     )
 

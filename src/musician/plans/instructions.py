@@ -53,7 +53,7 @@ def read_instructions(text: str, *, path: str, task_id: str | None = None) -> Ta
     problems = Problems()
     report = problems.report_for(path)
     file = read_task_file(text, task_id=task_id, report=report)
-    name = file.keys.task or task_id
+    name = file.keys.get("task") or task_id
     if name is None and "task" not in file.keys.lines:
         report(1, "no `task` key", "front matter (`---`, `task: task-01`, `---`) at the top of the file")
     problems.raise_any()
@@ -75,8 +75,9 @@ def read_task_file(text: str, *, task_id: str | None, report: Report) -> TaskFil
     document = read_document(text)
     check_characters(document, report)
     keys = read_file_keys(document, report)
-    if task_id is not None and keys.task not in (None, task_id):
-        report(keys.lines["task"], f"`task: {keys.task}`", f"{task_id}, for which this file is used")
+    named = keys.get("task")
+    if task_id is not None and named not in (None, task_id):
+        report(keys.lines["task"], f"`task: {named}`", f"{task_id}, for which this file is used")
     titles, rest = _take_titles(document.blocks, report)
     overview, own = _take_plan_overview(rest)
     body = read_body(document, own, step_level=_STEP_LEVEL, report=report)
@@ -91,7 +92,7 @@ def read_task_file(text: str, *, task_id: str | None, report: Report) -> TaskFil
         allowed="text",
         report=report,
     )
-    title = titles[0].text if titles else keys.title or ""
+    title = titles[0].text if titles else keys.get("title") or ""
     return TaskFile(keys=keys, title=title, plan_overview=plan_overview, body=body, line=line)
 
 

@@ -177,7 +177,7 @@ class _PlanReader:
         task_id, title = self._task_heading(heading)
         body = read_body(self._document, blocks, step_level=PLAN_STEP_LEVEL, report=self._report)
         own_keys = read_task_keys(body.keys, self._report)
-        file = self._instructions(task_id, own_keys, body) if own_keys.instructions else None
+        file = self._instructions(task_id, own_keys, body) if own_keys.get("instructions") else None
         keys = own_keys.over(file.keys) if file else own_keys
         if file:
             check_pauses(own_keys, file.body.items, self._report)
@@ -191,7 +191,7 @@ class _PlanReader:
             overview=join_prose(overviews),
             items=file.body.items if file else body.items,
             keys=keys.over(self._keys.of_tasks),
-            source_path=own_keys.instructions or self._path,
+            source_path=own_keys.get("instructions") or self._path,
             line=file.line if file else heading.line,
         )
         check_network(task, heading.line, self._report)
@@ -216,7 +216,7 @@ class _PlanReader:
         return task_id, title.strip()
 
     def _instructions(self, task_id: str, own_keys: Keys, body: Body) -> TaskFile | None:
-        path = own_keys.instructions or ""
+        path = own_keys.get("instructions") or ""
         line = own_keys.lines["instructions"]
         for item in body.items[:1]:
             self._report(item.line, f"a body for {task_id} beside `instructions: {path}`", "one or the other")
@@ -231,24 +231,22 @@ class _PlanReader:
         self._files[path] = text
         report = self._problems.report_for(path)
         file = read_task_file(text, task_id=task_id, report=report)
-        if file.keys.plan not in (None, self._keys.plan):
-            report(
-                file.keys.lines["plan"],
-                f"`plan: {file.keys.plan}`",
-                f"{self._keys.plan}, which uses this file",
-            )
+        named, own = file.keys.get("plan"), self._keys.get("plan")
+        if named not in (None, own):
+            report(file.keys.lines["plan"], f"`plan: {named}`", f"{own}, which uses this file")
         return file
 
     def _check_whole(self) -> None:
-        if self._keys.plan is None and "plan" not in self._keys.lines:
+        if self._keys.get("plan") is None and "plan" not in self._keys.lines:
             self._report(
                 1, "no `plan` key", "front matter (`---`, `plan: an-id`, `---`) at the top of the file"
             )
         if not self._title:
             self._report(1, "no title", "`# Title` behind the front matter")
         tasks = [read.task for read in self._tasks()]
-        if self._keys.require and tasks and not any(task.tests_the_whole for task in tasks):
-            what = f"`require: {self._keys.require}`, and nothing is run at the end"
+        required = self._keys.get("require")
+        if required and tasks and not any(task.tests_the_whole for task in tasks):
+            what = f"`require: {required}`, and nothing is run at the end"
             expected = "a `test` for at least one task with `isolation: worktree`: what is merged is tested"
             self._report(self._keys.lines["require"], what, expected)
         if not self._phases:
@@ -256,7 +254,7 @@ class _PlanReader:
 
     @property
     def _title(self) -> str:
-        return (self._titles[0].text if self._titles else "") or self._keys.title or ""
+        return (self._titles[0].text if self._titles else "") or self._keys.get("title") or ""
 
     def _tasks(self) -> Iterable[_ReadTask]:
         return (read for phase in self._phases for read in phase.tasks)
@@ -265,13 +263,13 @@ class _PlanReader:
         return frozenset(read.task.task_id for read in self._tasks())
 
     def _plan(self) -> Plan:
-        assert self._keys.plan is not None  # noqa: S101 - reported before
+        assert self._keys.get("plan") is not None  # noqa: S101 - reported before
         phases = tuple(
             Phase(number=phase.number, title=phase.title, tasks=tuple(read.task for read in phase.tasks))
             for phase in self._phases
         )
         return Plan(
-            plan_id=self._keys.plan,
+            plan_id=self._keys.get("plan"),
             title=self._title,
             overview=join_prose(self._prose),
             phases=phases,
@@ -279,7 +277,7 @@ class _PlanReader:
             text=self._text,
             sha256=_digest(self._text, self._files),
             instruction_files=tuple(self._files.items()),
-            require=self._keys.require,
+            require=self._keys.get("require"),
         )
 
 

@@ -16,7 +16,7 @@ from musician.plans.model import (
 )
 from musician.plans.problems import Report, control_characters
 
-_TASK_FIELDS = TaskSpec.__annotations__.keys() & Keys.__annotations__.keys() - {"title"}
+_TASK_FIELDS = TaskSpec.__annotations__.keys() - {"title"}
 _NOT_GIVEN = (None, "", ())
 _SHORT_TITLE = f"at most {MAX_TITLE_CHARACTERS}, and the rest as text below it"
 
@@ -49,7 +49,7 @@ def check_steps(body: Body, *, step_level: int, line: int, report: Report) -> No
 def check_pauses(keys: Keys, items: Sequence[Step | Checkpoint], report: Report) -> None:
     """Report numbers in ``pause-siblings-at`` that are no checkpoint's (REF-3's exception)."""
     numbers = [item.number for item in items if isinstance(item, Checkpoint)]
-    for number in keys.pause_siblings_at or ():
+    for number in keys.get("pause_siblings_at") or ():
         if items and number not in numbers:
             known = ", ".join(map(str, numbers))
             report(
@@ -110,5 +110,9 @@ def resolve_task(
         items=items,
         source_path=source_path,
         line=line,
-        **{name: value for name in _TASK_FIELDS if (value := getattr(keys, name)) not in _NOT_GIVEN},
+        **{
+            name: value
+            for name, value in keys.values.items()
+            if name in _TASK_FIELDS and value not in _NOT_GIVEN
+        },
     )
