@@ -40,18 +40,23 @@ class Project:
         return self._root
 
     @property
+    def root_if_any(self) -> "Root | None":
+        """The same; None outside of a repository, where a named database can be read all the same."""
+        from musician.protocol.errors import NoRepository
+
+        try:
+            return self.root
+        except NoRepository:
+            return None
+
+    @property
     def settings(self) -> "Settings":
         """The repository's settings, read anew; the defaults if a named database is used outside of a repository."""
         from musician.config import load_settings
-        from musician.protocol.errors import NoRepository
         from musician.protocol.settings import Settings
 
-        try:
-            return load_settings(self.root.config)
-        except NoRepository:
-            if self.named is None:
-                raise
-            return Settings()
+        root = self.root if self.named is None else self.root_if_any
+        return Settings() if root is None else load_settings(root.config)
 
     @property
     def database(self) -> str:

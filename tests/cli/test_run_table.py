@@ -158,4 +158,4 @@ def test_what_was_withdrawn_is_no_part_of_the_plan_any_more(store: Store, walk: 
     assert "1 of 1 task complete (1 withdrawn)" in plain(table_of(store).frame(80, 24))
     views = [service.task_view(store, task_id) for task_id in ("task-01", "task-02")]
     rows = final_table([Standing(view) for view in views])
-    assert list(rows.columns[0].cells) == ["task-01"]
+    assert [row[0] for row in rows.rows] == ["task-01"]

@@ -217,8 +217,8 @@ def test_a_terminal_sees_one_table_and_is_left_with_the_final_one(terminal: Call
     assert final.split("\n") == [
         "",
         "TASK     STATE     MUSICIAN          SESSIONS  TITLE",
-        "task-01  complete  musician-task-01         1  Make one ✓",
-        "task-02  complete  musician-task-02         1  Make another",
+        "task-01  complete  musician-task-01  1         Make one ✓",
+        "task-02  complete  musician-task-02  1         Make another",
         "",
         "greeter is complete: 2 of 2 tasks complete, 2 sessions, in 0:00.",
         "Merged and verified in musician/greeter/_integration; your branch trunk was moved to it.",

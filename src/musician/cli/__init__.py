@@ -5,9 +5,8 @@ Where do we …
 - find a command, and turn any error into one line and an exit code? ``main``, ``faults``
 - declare what commands have in common? ``options``
 - open the repository, its settings and its database? ``context``
-- act for one claim, verb by verb? ``manual``
+- act for one claim, verb by verb? ``acting``
 - print for people, pipes and programs? ``render``
-- write the reference in the docs? ``reference``
 
 Every other file is one command or a family of them, imported when it is called.
 """

@@ -9,7 +9,7 @@ import click
 from musician import service
 from musician.cli.acting import Acting, acting
 from musician.cli.context import App
-from musician.cli.options import command, context_option, force_option, task_argument
+from musician.cli.options import command, context_option, force_option, session_option, task_argument
 from musician.cli.render import fields, indented, pairs, show
 from musician.protocol.names import check_session_id
 
@@ -19,12 +19,7 @@ if TYPE_CHECKING:
 
 @command("claim")
 @task_argument
-@click.option(
-    "--session",
-    envvar="MUSICIAN_SESSION",
-    metavar="ID",
-    help="The session that claims.  [env: MUSICIAN_SESSION]",
-)
+@session_option("The session that claims.")
 @click.option("--quiet", is_flag=True, help="If the claim is blocked, write nothing (for workers that poll).")
 @force_option
 @context_option

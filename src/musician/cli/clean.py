@@ -7,7 +7,7 @@ from rich.filesize import decimal
 
 from musician.cli.context import App
 from musician.cli.options import command
-from musician.cli.render import show, show_text
+from musician.cli.render import show
 from musician.runtime.cleaning import Piece, survey
 from musician.runtime.cleaning import clean as remove
 
@@ -24,13 +24,9 @@ def clean(app: App, dry_run: bool) -> None:
     there at the start, commits of its own, a process. A run does the same for its plan.
     """
     pieces = survey(app.root, app.store) if dry_run else remove(app.root, app.store)
-    show(app, {"dry_run": dry_run, "pieces": [_document(each) for each in pieces]})
-    if app.json:
-        return
-    for line in (*_went(pieces, "would go" if dry_run else "removed"), *stays(pieces)):
-        show_text(app, line)
-    if not pieces:
-        show_text(app, "nothing to clean: there are no working trees or branches of ours")
+    told = [*_went(pieces, "would go" if dry_run else "removed"), *stays(pieces)]
+    none = [] if pieces else ["nothing to clean: there are no working trees or branches of ours"]
+    show(app, {"dry_run": dry_run, "pieces": [_document(each) for each in pieces]}, *told, *none)
 
 
 def stays(pieces: tuple[Piece, ...]) -> list[str]:

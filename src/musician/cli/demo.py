@@ -21,7 +21,7 @@ from musician import service
 from musician.cli.context import App
 from musician.cli.faults import FAILED
 from musician.cli.options import command
-from musician.cli.render import lines, show
+from musician.cli.render import aligned, lines, show
 from musician.demo.retelling import Episode, retell
 from musician.demo.story import PLAN_NAME, prepare
 from musician.protocol.messages.kinds import MessageType
@@ -240,10 +240,8 @@ def _sum_up(folder: Path, code: int, episodes: tuple[Episode, ...], *, kept: boo
         lines("\n`musician demo --keep DIR` plays it again and keeps everything to look at.")
         return
     lines(f"\nLook around in {folder}:\n")
-    sights = list(_sights(folder, code))
-    width = max(len(typed) for typed, _ in sights)
-    for typed, what in sights:
-        lines(f"  {typed:<{width}}  {what}")
+    for line in aligned(list(_sights(folder, code))):
+        lines(f"  {line}")
 
 
 def _sights(folder: Path, code: int) -> Iterator[tuple[str, str]]:

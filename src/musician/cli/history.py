@@ -5,7 +5,7 @@ import click
 from musician import service
 from musician.cli.context import App
 from musician.cli.options import command, plan_option, row_argument
-from musician.cli.render import fields, show, table
+from musician.cli.render import Rows, fields, show
 from musician.reporting.timeline import say_signer
 
 
@@ -18,20 +18,18 @@ def history(app: App, task_id: str) -> None:
     changes = service.history_of(app.shown, task_id)
     signers = service.signers_of_messages(app.shown, task_id)
     by = {row.id: say_signer(signers.get(row.message_id or 0)) for row in changes}
-    show(
-        app, {"task_id": task_id, "history": [fields(change, by=by[change.id] or None) for change in changes]}
-    )
-    if not app.json:
-        rows = [
-            (
-                row.at,
-                row.from_state,
-                row.to_state,
-                f"{row.who} ({by[row.id]})" if by[row.id] else row.who,
-                row.claim_epoch,
-                row.message_id,
-                row.message_type,
-            )
-            for row in changes
-        ]
-        table(("AT (UTC)", "FROM", "TO", "BY", "CLAIM", "MESSAGE", "TYPE"), rows)
+    document = {"task_id": task_id, "history": [fields(each, by=by[each.id] or None) for each in changes]}
+    rows = [
+        (
+            row.at,
+            row.from_state,
+            row.to_state,
+            f"{row.who} ({by[row.id]})" if by[row.id] else row.who,
+            row.claim_epoch,
+            row.message_id,
+            row.message_type,
+        )
+        for row in changes
+    ]
+    headings = ("AT (UTC)", "FROM", "TO", "BY", "CLAIM", "MESSAGE", "TYPE")
+    show(app, document, Rows(headings=headings, rows=rows))

@@ -1,14 +1,17 @@
 """The command ``needs-me``: what waits for a person."""
 
+from collections.abc import Iterator
+
 import click
 
 from musician.cli.context import App
 from musician.cli.faults import FAILED
 from musician.cli.options import command
-from musician.cli.render import fields, lines, show
+from musician.cli.render import aligned, fields, show
 from musician.processes.machine import MACHINE
+from musician.reporting.needs_me import Need
 from musician.reporting.needs_me import needs_me as look
-from musician.reporting.owners import owner_of
+from musician.reporting.owners import owners_for
 from musician.reporting.run_at_work import is_conducted
 
 
@@ -25,18 +28,17 @@ def needs_me(app: App) -> None:
     waiting = look(
         app.store,
         is_conducted=is_conducted(app.root, app.store, app.settings),
-        owner_of=lambda view: owner_of(app.root, view, app.settings, MACHINE),
+        owner_of=owners_for(app.root, app.settings, MACHINE),
     )
-    show(app, {"waiting": [fields(need) for need in waiting]})
-    if not app.json:
-        for need in waiting:
-            lines(need.reason)
-            if need.blocks:
-                lines(f"  waiting for it: {', '.join(need.blocks)}")
-            width = max(len(answer.command) for answer in need.answers)
-            for answer in need.answers:
-                lines(f"  {answer.command:<{width}}  {answer.effect}")
-        if not waiting:
-            lines("nothing waits")
+    told = [line for need in waiting for line in _lines(need)] or ["nothing waits"]
+    show(app, {"waiting": [fields(need) for need in waiting]}, *told)
     if waiting:
         click.get_current_context().exit(FAILED)
+
+
+def _lines(need: Need) -> Iterator[str]:
+    yield need.reason
+    if need.blocks:
+        yield f"  waiting for it: {', '.join(need.blocks)}"
+    answers = aligned([(answer.command, answer.effect) for answer in need.answers])
+    yield from (f"  {line}" for line in answers)

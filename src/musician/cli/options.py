@@ -9,7 +9,7 @@ import click
 
 from musician.cli.context import App
 from musician.protocol.errors import BadField, MusicianError
-from musician.protocol.names import CONDUCTOR, parse_launch_reference
+from musician.protocol.names import CONDUCTOR, check_session_id, parse_launch_reference
 
 MOST_TEXT_BYTES = 1_000_000
 """The size of one message. A larger one is a file that was passed by mistake."""
@@ -155,14 +155,24 @@ correct_option = click.option(
 )
 
 
-def session_options(function: F) -> F:
-    """Add ``--session`` and ``--epoch``, which name the claim that a musician's command acts for (D2)."""
-    session = click.option(
+def _session(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    return None if value is None else check_session_id(value)
+
+
+def session_option(what: str) -> Callable[[F], F]:
+    """Add ``--session``; ``what`` says in its help which session it is."""
+    return click.option(
         "--session",
         envvar="MUSICIAN_SESSION",
         metavar="ID",
-        help="The session that acts.  [env: MUSICIAN_SESSION]",
+        callback=_session,
+        help=f"{what}  [env: MUSICIAN_SESSION]",
     )
+
+
+def session_options(function: F) -> F:
+    """Add ``--session`` and ``--epoch``, which name the claim that a musician's command acts for (D2)."""
+    session = session_option("The session that acts.")
     epoch = click.option(
         "--epoch",
         type=click.IntRange(min=1),

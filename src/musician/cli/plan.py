@@ -12,7 +12,7 @@ from musician.cli.faults import FAILED
 from musician.cli.options import command
 from musician.cli.plan_end import archive, drop, list_plans, restore, show_plan
 from musician.cli.plan_pause import pause, resume
-from musician.cli.render import fields, pairs, show, show_text, table
+from musician.cli.render import Rows, fields, pairs, show, show_text
 from musician.plans.draft import draft_plan, plan_id_for
 from musician.plans.graph import draw_mermaid, draw_text, kept_apart
 from musician.plans.model import Plan
@@ -118,9 +118,8 @@ def check(app: App, path: Path, is_tried: bool) -> None:
     trials = _tried(app, read) if is_tried else ()
     document = {"plan": read.plan_id, "valid": True, "problems": [], "warnings": list(warnings)}
     document |= {"trials": list(map(_trial, trials))} if is_tried else {}
-    show(app, {**document, **_contents(read)}, *(f"warning: {each}" for each in warnings))
-    if not app.json:
-        _print_tasks(read)
+    told = (f"warning: {each}" for each in warnings)
+    show(app, {**document, **_contents(read)}, *told, _tasks(read))
     _print_trials(app, trials)
     if not all(trial.runs for trial in trials):
         click.get_current_context().exit(FAILED)
@@ -279,7 +278,7 @@ def _contents(read: Plan) -> dict[str, object]:
     }
 
 
-def _print_tasks(read: Plan) -> None:
+def _tasks(read: Plan) -> Rows:
     rows = [
         (
             task.task_id,
@@ -292,4 +291,4 @@ def _print_tasks(read: Plan) -> None:
         for phase in read.phases
         for task in phase.tasks
     ]
-    table(("TASK", "PHASE", "STEPS", "CHECKPOINTS", "AFTER", "TITLE"), rows)
+    return Rows(headings=("TASK", "PHASE", "STEPS", "CHECKPOINTS", "AFTER", "TITLE"), rows=rows)

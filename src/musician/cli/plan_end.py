@@ -5,7 +5,7 @@ import click
 from musician import service
 from musician.cli.context import App
 from musician.cli.options import command
-from musician.cli.render import fields, pairs, show, show_text, table
+from musician.cli.render import Rows, fields, pairs, show, show_text
 from musician.processes.output import printable
 from musician.protocol.errors import UnknownPlan
 from musician.reporting.plan_list import list_plans as plans_there_are
@@ -20,23 +20,13 @@ _name_argument = click.argument("plan_id", metavar="NAME")
 def list_plans(app: App) -> None:
     """Show every plan there is, and every one that is archived."""
     found = plans_there_are(app.store)
-    show(app, {"plans": [fields(each) for each in found]})
-    if app.json:
-        return
-    if not found:
-        show_text(app, "no plans yet: musician plan lock PLAN.md")
-        return
     rows = [
-        (
-            each.plan_id,
-            each.state,
-            f"{each.completed} of {each.tasks}",
-            each.ended_at,
-            each.title,
-        )
+        (each.plan_id, each.state, f"{each.completed} of {each.tasks}", each.ended_at, each.title)
         for each in found
     ]
-    table(("PLAN", "STATE", "COMPLETE", "ENDED (UTC)", "TITLE"), rows)
+    table = Rows(headings=("PLAN", "STATE", "COMPLETE", "ENDED (UTC)", "TITLE"), rows=rows)
+    document = {"plans": [fields(each) for each in found]}
+    show(app, document, table if found else "no plans yet: musician plan lock PLAN.md")
 
 
 @command("show")
@@ -51,26 +41,24 @@ def show_plan(app: App, plan_id: str) -> None:
     away = service.archived(app.store, plan_id)
     document = fields(listed(app.store, row) if away is None else put_away(away))
     tasks = service.tasks_of(app.shown, plan_id)
-    show(app, {**document, "tasks": [fields(task) for task in tasks], "text": row.text})
-    if app.json:
-        return
     facts = {
         **document,
         "tasks": f"{document['completed']} of {document['tasks']} complete",
         "file": row.path,
     }
-    show_text(
+    told = {
+        name.replace("_", " "): value
+        for name, value in facts.items()
+        if name != "completed" and value is not None
+    }
+    rows = [(task.task_id, task.shown_state, task.phase, task.title) for task in tasks]
+    show(
         app,
-        pairs(
-            {
-                name.replace("_", " "): value
-                for name, value in facts.items()
-                if name != "completed" and value is not None
-            }
-        ),
+        {**document, "tasks": [fields(task) for task in tasks], "text": row.text},
+        pairs(told),
+        Rows(headings=("TASK", "STATE", "PHASE", "TITLE"), rows=rows),
+        f"more: musician status|timeline|messages TASK|log TASK|review show TASK --plan {plan_id}",
     )
-    table(("TASK", "STATE", "PHASE", "TITLE"), [(t.task_id, t.shown_state, t.phase, t.title) for t in tasks])
-    show_text(app, f"more: musician status|timeline|messages TASK|log TASK|review show TASK --plan {plan_id}")
 
 
 @command("archive")

@@ -1,15 +1,14 @@
 """The commands ``proposals …``, with which the conductor decides on each proposal (sources "Proposal System", D21)."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import click
 
 from musician import service
 from musician.cli.context import App
-from musician.cli.options import command, plan_option, text_argument
-from musician.cli.render import fields, indented, lines, pairs, show, table
+from musician.cli.options import command, plan_option, session_option, text_argument
+from musician.cli.render import Rows, fields, indented, pairs, show
 from musician.protocol.landing import remark
-from musician.protocol.names import check_session_id
 from musician.runtime.proposing import Desk
 from musician.service.proposals import KeptProposal
 from musician.service.similarity import Alike, alike_among
@@ -31,18 +30,11 @@ def list_command(app: App, is_all: bool) -> None:
     every = service.list_proposals(app.shown, only_open=False)
     found = [kept for kept in every if is_all or kept.row.status == "open"]
     alike = alike_among(every)
-    show(app, {"proposals": [_document(kept, alike) for kept in found]})
-    if app.json:
-        return
-    if app.plan_id is None:
-        for row in service.archives(app.store):
-            if row.proposals:
-                lines(
-                    f"{row.plan_id}, archived: {row.proposals} open (musician proposals list --plan {row.plan_id})"
-                )
-    if not found:
-        lines("there are no proposals" if is_all else "there are no open proposals")
-        return
+    away = [
+        f"{row.plan_id}, archived: {row.proposals} open (musician proposals list --plan {row.plan_id})"
+        for row in (service.archives(app.store) if app.plan_id is None else ())
+        if row.proposals
+    ]
     rows = [
         (
             kept.row.id,
@@ -54,7 +46,10 @@ def list_command(app: App, is_all: bool) -> None:
         )
         for kept in found
     ]
-    table(("ID", "STATUS", "TYPE", "TASK", "LIKE", "TITLE"), rows)
+    table = Rows(headings=("ID", "STATUS", "TYPE", "TASK", "LIKE", "TITLE"), rows=rows)
+    none = "there are no proposals" if is_all else "there are no open proposals"
+    document = {"proposals": [_document(kept, alike) for kept in found]}
+    show(app, document, *away, table if found else none)
 
 
 @command("show", parent=proposals)
@@ -86,19 +81,8 @@ def _with(app: App, kept: KeptProposal) -> tuple[KeptProposal, ...]:
     return (*(each for each in every if each.row.id != kept.row.id), kept)
 
 
-def _session(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    return None if value is None else check_session_id(value)
-
-
-def _conductor_only(function: Callable[..., None]) -> Callable[..., None]:
-    """Add ``--session``, so that a musician's session can be refused: it may not decide (D21)."""
-    return click.option(
-        "--session",
-        envvar="MUSICIAN_SESSION",
-        metavar="ID",
-        callback=_session,
-        help="The session that calls; a musician's is refused.  [env: MUSICIAN_SESSION]",
-    )(function)
+_conductor_only = session_option("The session that calls; a musician's is refused.")
+"""So that it can be refused: it may not decide (D21)."""
 
 
 @command("accept", parent=proposals)

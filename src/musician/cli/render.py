@@ -5,6 +5,7 @@ UTF-8 document with stable keys. Ids are never cut. What does not print in forei
 its number, so that it cannot control the terminal; in JSON it is complete, and escaped.
 """
 
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ import click
 
 from musician.cli.context import App
 from musician.processes.output import json_text, printable
+from musician.protocol.values import dataclass
 
 if TYPE_CHECKING:
     from musician.plugin.check_result import CheckResult
@@ -20,19 +22,28 @@ if TYPE_CHECKING:
 _GAP = "  "
 
 
-def show(app: App, document: object, *text: str) -> None:
-    """Print ``document`` with ``--json``, the lines of ``text`` otherwise."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rows:
+    """A table. A cell may be a ``rich`` Text, whose style a terminal shows."""
+
+    headings: Sequence[str]
+    rows: Sequence[Sequence[object]]
+
+
+def show(app: App, document: object, *text: str | Rows) -> None:
+    """Print ``document`` with ``--json``, the lines and tables of ``text`` otherwise."""
     if app.json:
         _write(json_text(document, indent=2))
-    else:
-        for line in text:
-            lines(line)
+    show_text(app, *text)
 
 
-def show_text(app: App, *text: str) -> None:
-    """Print more lines for people, which ``--json`` has in its one document."""
-    if not app.json:
-        show(app, None, *text)
+def show_text(app: App, *text: str | Rows) -> None:
+    """Print more for people, which ``--json`` has in its one document."""
+    for each in () if app.json else text:
+        if isinstance(each, Rows):
+            _table(each)
+        else:
+            lines(each)
 
 
 def lines(text: str) -> None:
@@ -68,6 +79,12 @@ def show_findings(app: App, findings: "Sequence[CheckResult]") -> bool:
     return failed
 
 
+def aligned(rows: Sequence[tuple[str, str]]) -> list[str]:
+    """Return a line for each pair; the second texts stand below each other."""
+    width = max((len(first) for first, _ in rows), default=0)
+    return [f"{first:<{width}}  {second}" for first, second in rows]
+
+
 def indented(text: str) -> str:
     """Indent a quoted text."""
     return "\n".join(f"    {line}" for line in text.split("\n"))
@@ -77,22 +94,27 @@ def is_terminal() -> bool:
     return sys.stdout is not None and sys.stdout.isatty()
 
 
-def table(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+def is_plain() -> bool:
+    """Whether to print without styles: in a pipe, on a terminal that cannot draw, or because of NO_COLOR."""
+    cannot_draw = os.environ.get("TERM", "dumb") in ("", "dumb", "unknown")
+    return not is_terminal() or cannot_draw or bool(os.environ.get("NO_COLOR"))
+
+
+def _table(table: Rows) -> None:
     """Print rows under headings. On a terminal all columns but the first, which holds ids, may wrap."""
-    cells = [[_cell(value) for value in row] for row in rows]
     if not is_terminal():
-        _plain_table([list(headings), *cells])
+        _plain_table([list(table.headings), *([_cell(value) for value in row] for row in table.rows)])
         return
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     shown = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for number, heading in enumerate(headings):
+    for number, heading in enumerate(table.headings):
         shown.add_column(heading, no_wrap=number == 0, overflow="ignore" if number == 0 else "fold")
-    for row in cells:
-        shown.add_row(*map(Text, row))
-    Console(highlight=False).print(shown)
+    for row in table.rows:
+        shown.add_row(*(each if isinstance(each, Text) else Text(_cell(each)) for each in row))
+    Console(highlight=False, force_terminal=not is_plain()).print(shown)
 
 
 def _plain_table(rows: Sequence[Sequence[str]]) -> None:

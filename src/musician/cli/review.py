@@ -8,10 +8,9 @@ import click
 from musician import service
 from musician.cli.context import App
 from musician.cli.options import command, correct_option, plan_option, task_argument, text_argument
-from musician.cli.render import fields, indented, lines, show, table
+from musician.cli.render import Rows, fields, indented, show
 from musician.cli.review_comments import comment, comments
 from musician.cli.review_look import checkout, diff, file_document, open_command
-from musician.protocol.errors import NoRepository
 from musician.protocol.messages.corrections import with_corrections
 from musician.protocol.names import CONDUCTOR, NO_PLAN
 from musician.protocol.rules.review import needs_a_judge
@@ -59,17 +58,13 @@ def list_command(app: App) -> None:
     task_ids = dict.fromkeys((*(row.task_id for row in service.open_tasks(app.store)), *about))
     standings = [Standing(service.task_view(app.store, task_id)) for task_id in task_ids]
     waiting = [each for each in standings if each.state in WAITING or each.waiting]
-    show(app, {"waiting": [_waiting(each) for each in waiting]})
-    if app.json:
-        return
-    if not waiting:
-        lines("nothing waits")
-        return
     rows = [
         (each.task_id, each.state, *_latest_change(each.view), "; ".join(map(asked, each.waiting)))
         for each in waiting
     ]
-    table(("TASK", "STATE", "MESSAGE", "TYPE", "NEEDS A PERSON"), rows)
+    table = Rows(headings=("TASK", "STATE", "MESSAGE", "TYPE", "NEEDS A PERSON"), rows=rows)
+    document = {"waiting": [_waiting(each) for each in waiting]}
+    show(app, document, table if waiting else "nothing waits")
 
 
 def _waiting(standing: Standing) -> dict[str, object]:
@@ -102,8 +97,9 @@ def show_command(app: App, task_id: str) -> None:
     ]
     messages = {message.id: message for message in service.messages_of(app.shown, task_id)}
     message = messages.get(message_ids[-1]) if message_ids else None
-    evidence = _evidence_of(app, view)
-    work = _work_of(app, view)
+    root = app.root_if_any  # without it nothing is known of the work
+    evidence = next(iter(evidence_of(root, view)), None)
+    work = None if root is None else work_of(root, view.row.plan_id, task_id, submitted=view.submitted_commit)
     open_deviations, findings = service.open_rows(view.journal)
     document = {
         "task_id": task_id,
@@ -137,23 +133,6 @@ def show_command(app: App, task_id: str) -> None:
         *_work_lines(task_id, work, f" --plan {app.plan_id}" if app.is_archived else ""),
         *([] if app.is_archived else _verdict_lines(view)),
     )
-
-
-def _evidence_of(app: App, view: TaskView) -> Evidence | None:
-    """Return the newest evidence; outside of the database's repository nothing is known of the work since."""
-    try:
-        root = app.root
-    except NoRepository:
-        root = None
-    return next(iter(evidence_of(root, view)), None)
-
-
-def _work_of(app: App, view: TaskView) -> Work | None:
-    """Return the task's work; None if there is none, or outside of the database's repository."""
-    try:
-        return work_of(app.root, view.row.plan_id, view.row.task_id, submitted=view.submitted_commit)
-    except NoRepository:
-        return None
 
 
 def _work_document(work: Work) -> dict[str, object]:

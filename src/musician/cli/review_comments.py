@@ -6,7 +6,6 @@ from musician import service
 from musician.cli.context import App
 from musician.cli.options import command, plan_option, task_argument, text_argument
 from musician.cli.render import fields, show
-from musician.protocol.errors import NoRepository
 from musician.reporting.comments import Places, Point, places_of, rounds_of, say_draft, say_round
 from musician.reporting.under_review import change_of
 from musician.runtime.commenting import comment as write_comment
@@ -77,11 +76,13 @@ def comments(app: App, task_id: str, drops: tuple[int, ...], is_all: bool) -> No
 
 
 def _places(app: App, view: TaskView, written: tuple[CommentRow, ...]) -> Places:
-    try:
-        change = change_of(app.root, view)
-    except NoRepository:
-        return {}
-    return {} if change is None else places_of(app.root.path, written, old=change.old, new=change.new)
+    root = app.root_if_any
+    change = None if root is None else change_of(root, view)
+    return (
+        {}
+        if root is None or change is None
+        else places_of(root.path, written, old=change.old, new=change.new)
+    )
 
 
 def _comment(comment: CommentRow, places: Places) -> dict[str, object]:

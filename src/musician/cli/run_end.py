@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from musician.cli.render import fields
+from musician.cli.render import aligned, fields
 from musician.protocol.values import dataclass
 from musician.reporting.account import Account
 from musician.reporting.account_page import document, page, sections
@@ -201,11 +201,9 @@ class End:
         if not self.asks and self.outcome.ending is Ending.NEEDS_HUMAN:
             yield "Nothing can go on, and nothing was asked: look at `musician status` and `musician doctor`."
         for ask in self.asks:
-            answers = answers_to(ask, plan_id=self.plan_id)
-            width = max(len(each.command) for each in answers)
             yield f"\n  {ask.task_id}, {asked(ask)}"
-            for each in answers:
-                yield f"    {each.command:<{width}}  {each.effect}"
+            answers = answers_to(ask, plan_id=self.plan_id)
+            yield from (f"    {line}" for line in aligned([(each.command, each.effect) for each in answers]))
 
 
 def _task(each: Standing) -> dict[str, object]:

@@ -21,6 +21,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from musician.cli.render import Rows
 from musician.cli.run_stage import Face, write
 from musician.cli.run_time import local_time
 from musician.processes.output import one_line, printable
@@ -188,21 +189,20 @@ class LiveTable(Face):
         return next((each for each in hinted if cell_len(each) <= width), footer)
 
 
-def final_table(standings: Sequence[Standing]) -> Table:
-    """Return the table that stays on the screen, with one row for each task of the plan."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for heading in ("TASK", "STATE", "MUSICIAN", "SESSIONS", "TITLE"):
-        table.add_column(heading, overflow="fold", justify="right" if heading == "SESSIONS" else "left")
-    for each in (each for each in standings if not each.is_withdrawn):
-        state = Text(each.shown_state, style=_STYLES[each.state])
-        table.add_row(
+def final_table(standings: Sequence[Standing]) -> Rows:
+    """Return the table that is printed at the end, with one row for each task of the plan."""
+    rows = [
+        (
             each.task_id,
-            state,
-            printable(each.who or ""),
-            str(len(each.view.sessions)),
-            Text(printable(each.title)),
+            Text(each.shown_state, style=_STYLES[each.state]),
+            each.who,
+            len(each.view.sessions),
+            each.title,
         )
-    return table
+        for each in standings
+        if not each.is_withdrawn
+    ]
+    return Rows(headings=("TASK", "STATE", "MUSICIAN", "SESSIONS", "TITLE"), rows=rows)
 
 
 def _standings_table(

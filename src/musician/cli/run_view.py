@@ -1,15 +1,12 @@
 """Shows a run: as a live table on a terminal, as lines elsewhere, as one document with ``--json``."""
 
-import os
 import time
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from rich.console import Console
-
 from musician import service
 from musician.cli.context import App
-from musician.cli.render import is_terminal, lines, note, show, table
+from musician.cli.render import is_plain, note, show
 from musician.cli.run_end import End
 from musician.cli.run_lines import JsonLines, Lines, object_line
 from musician.cli.run_stage import Face, Stage, give_up_output, write
@@ -31,12 +28,6 @@ from musician.verification.findings import counted
 
 _PATIENCE_S = 0.3
 """How long an interrupted run waits for a slow reader of its output."""
-
-
-def is_plain() -> bool:
-    """Whether to print lines: in a pipe, on a terminal that cannot draw, or because of NO_COLOR."""
-    cannot_draw = os.environ.get("TERM", "dumb") in ("", "dumb", "unknown")
-    return not is_terminal() or cannot_draw or bool(os.environ.get("NO_COLOR"))
 
 
 class View(AbstractContextManager["View"]):
@@ -99,12 +90,7 @@ class View(AbstractContextManager["View"]):
         if self._has_events:
             write(object_line({"event": "end", **end.document}))
             return
-        show(self._app, end.document)
-        if not self._app.json:
-            lines("")
-            _print_table(end.standings)
-            lines("")
-            lines(end.summary)
+        show(self._app, end.document, "", final_table(end.standings), "", end.summary)
         write("")
 
     def _kept(self, end: End) -> End:
@@ -154,13 +140,3 @@ class View(AbstractContextManager["View"]):
                 title=self._plan.title,
             ),
         )
-
-
-def _print_table(standings: tuple[Standing, ...]) -> None:
-    if is_terminal():
-        Console(highlight=False, markup=False, force_terminal=not is_plain()).print(final_table(standings))
-        return
-    rows = [
-        (each.task_id, each.shown_state, each.who, len(each.view.sessions), each.title) for each in standings
-    ]
-    table(("TASK", "STATE", "MUSICIAN", "SESSIONS", "TITLE"), rows)

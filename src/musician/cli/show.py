@@ -12,7 +12,7 @@ from musician.cli.render import show as show_result
 from musician.protocol.errors import UnknownNumber
 from musician.runtime.program import program_in
 from musician.store.rows import JournalRow, VerificationRow
-from musician.verification.result import VerificationResult
+from musician.verification.earlier import read_result
 
 
 @click.group("show")
@@ -52,9 +52,8 @@ def verification(app: App, number: int) -> None:
 
 
 def _found(row: VerificationRow) -> list[str]:
-    try:
-        result = VerificationResult.from_json(row.result)
-    except ValueError:  # an older program's
+    result = read_result(row)
+    if result is None:
         return [row.result]
     ran = [
         f"`{each.command}`: {'passed' if each.passed else each.why} in {each.duration_s:.1f} s"

@@ -11,12 +11,11 @@ import click
 from musician import service
 from musician.cli.context import App
 from musician.cli.options import command, complete_task, parse_row, plan_option
-from musician.cli.render import fields, lines, pairs, show, table
+from musician.cli.render import Rows, fields, lines, pairs, show, show_text
 from musician.processes.identity import host_name
 from musician.processes.machine import MACHINE
 from musician.processes.output import one_line
 from musician.protocol.arguments import as_argument
-from musician.protocol.errors import NoRepository
 from musician.protocol.rules.ceilings import Bound, Scope, measures_of, reached
 from musician.protocol.rules.liveness import Owner, heartbeat_status, owner_standing
 from musician.protocol.states import ACTIVE, State
@@ -33,7 +32,6 @@ from musician.store.rows import PlanRow, SessionRow, TaskRow, UsageRow
 if TYPE_CHECKING:
     from musician.protocol.conductor.anomalies import Anomaly
     from musician.reporting.fleet import Host
-    from musician.trees.root import Root
 
 _MOST_ERROR_CHARS = 200
 
@@ -161,7 +159,8 @@ def _print_all(app: App, *, everything: bool) -> None:
         (row.task_id, row.shown_state, row.phase, row.worked_by, lives[row.task_id], row.title)
         for row in tasks
     ]
-    table(("TASK", "STATE", "PHASE", "WORKED BY", "HEARTBEAT", "TITLE"), rows)
+    headings = ("TASK", "STATE", "PHASE", "WORKED BY", "HEARTBEAT", "TITLE")
+    show_text(app, Rows(headings=headings, rows=rows))
     for host in hosts:
         from musician.reporting.fleet import say_host
 
@@ -202,30 +201,17 @@ def _fleet(app: App, at_hand: Mapping[str, Standing]) -> tuple[tuple["Host", ...
     return hosts, say_mixed(versions_of(hosts, conducts(app.store)))
 
 
-def _root(app: App) -> "Root | None":
-    """Return the repository's root; None outside of one, where a named database is read: then heartbeats tell."""
-    try:
-        return app.root
-    except NoRepository:
-        return None
-
-
 def _is_conducted(app: App) -> bool:
     from musician.reporting.run_at_work import is_conducted  # slow to import
 
-    return is_conducted(_root(app), app.store, app.settings)
+    return is_conducted(app.root_if_any, app.store, app.settings)
 
 
 def _needs(app: App, glance: service.Glance, at_hand: Mapping[str, Standing]) -> tuple[Need, ...]:
-    from musician.reporting.owners import owner_of
+    from musician.reporting.owners import owners_for
 
-    root = _root(app)
-    return needs_in(
-        glance,
-        at_hand,
-        is_conducted=_is_conducted(app),
-        owner_of=lambda view: owner_of(root, view, app.settings, MACHINE),
-    )
+    owner_of = owners_for(app.root_if_any, app.settings, MACHINE)
+    return needs_in(glance, at_hand, is_conducted=_is_conducted(app), owner_of=owner_of)
 
 
 def _needs_of(app: App, standing: Standing) -> tuple[Need, ...]:

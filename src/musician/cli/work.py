@@ -7,7 +7,7 @@ import click
 
 from musician.cli.context import App
 from musician.cli.faults import FAILED, INTERRUPTED
-from musician.cli.options import command, force_option, task_argument
+from musician.cli.options import command, force_option, session_option, task_argument
 from musician.cli.render import show
 from musician.processes.machine import MACHINE
 from musician.protocol.musician.ready import End, EndKind
@@ -18,34 +18,26 @@ _LONGEST_S = 7 * 86_400.0
 
 @command("work")
 @task_argument
-@click.option(
-    "--session", "session_id", envvar="MUSICIAN_SESSION", help="The session's id; generated if not given."
-)
+@session_option("The session's id; generated if not given.")
 @click.option("--agent", help="Play with this agent instead of the task's own.")
 @click.option("--quiet", is_flag=True, help="Write no fallback row if the claim is blocked.")
 @force_option
 @click.pass_obj
 def work(
-    app: App, task_id: str, session_id: str | None, agent: str | None, quiet: bool, out_of_turn: bool
+    app: App, task_id: str, session: str | None, agent: str | None, quiet: bool, out_of_turn: bool
 ) -> None:
     """Play one musician session on TASK, until it is complete, handed off or stopped."""
     app.wait_as_long_as_a_claim()
-    session = session_id or MACHINE.new_id("musician")
-
-    async def play() -> End:
-        return await play_task(
-            app.root,
-            app.store,
-            task_id,
-            session,
-            settings=app.settings,
-            agent=agent,
-            quiet=quiet,
-            out_of_turn=out_of_turn,
-            owns_process=True,
-        )
-
-    end = anyio.run(play)
+    session = session or MACHINE.new_id("musician")
+    play = partial(
+        play_task,
+        settings=app.settings,
+        agent=agent,
+        quiet=quiet,
+        out_of_turn=out_of_turn,
+        owns_process=True,
+    )
+    end = anyio.run(play, app.root, app.store, task_id, session)
     show(
         app,
         {"task_id": task_id, "session_id": session, "end": end.kind, "reason": end.reason},
@@ -83,16 +75,8 @@ def worker(
 
     app.wait_as_long_as_a_claim()
     limit_s = 0.0 if once else idle_limit_s
-    play = partial(
-        work_on,
-        app.root,
-        app.store,
-        settings=app.settings,
-        agent=agent,
-        idle_limit_s=limit_s,
-        owns_process=True,
-    )
-    parting, played = anyio.run(play)
+    play = partial(work_on, settings=app.settings, agent=agent, idle_limit_s=limit_s, owns_process=True)
+    parting, played = anyio.run(play, app.root, app.store)
     document = {
         "ending": parting,
         "played": [{"task_id": task_id, "end": end.kind, "reason": end.reason} for task_id, end in played],

@@ -13,7 +13,7 @@ from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.protocol.values import dataclass
 from musician.reporting.needs_me import NO_RUN, Need, needs_me
-from musician.reporting.owners import owner_of
+from musician.reporting.owners import owners_for
 from musician.reporting.run_at_work import is_conducted, run_process
 from musician.store.port import Store
 from musician.trees.root import Root
@@ -45,12 +45,9 @@ class Agenda:
 
 
 def agenda_of(root: Root, store: Store, settings: Settings, machine: Machine) -> Agenda:
-    conducted = (
-        is_conducted(root, store, settings) or run_process(root) is not None
-    )  # it may just begin, or end
-    needs = needs_me(
-        store, is_conducted=conducted, owner_of=lambda view: owner_of(root, view, settings, machine)
-    )
+    is_about_to = run_process(root) is not None  # it may just begin, or end
+    conducted = is_conducted(root, store, settings) or is_about_to
+    needs = needs_me(store, is_conducted=conducted, owner_of=owners_for(root, settings, machine))
     ends = () if conducted else tuple(_ends(store))
     told = (_notice(need) for need in needs if not (ends and need.kind == NO_RUN))
     return Agenda(needs=needs, notices=(*told, *ends), is_conducted=conducted)

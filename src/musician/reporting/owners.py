@@ -76,6 +76,11 @@ def owner_of(root: Root | None, view: TaskView, settings: Settings, machine: Mac
     return owner_standing(status, lock_held=alive)
 
 
+def owners_for(root: Root | None, settings: Settings, machine: Machine) -> OwnerOf:
+    """Return :func:`owner_of` for whoever looks at many tasks."""
+    return lambda view: owner_of(root, view, settings, machine)
+
+
 def ownerless_tasks(root: Root, store: Store, but: str, settings: Settings, machine: Machine) -> int:
     """Return how many tasks other than ``but`` are at work without a live owner (D17). Blocks."""
     count = 0

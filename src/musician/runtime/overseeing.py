@@ -9,7 +9,7 @@ from musician.processes.machine import Machine
 from musician.project import Project
 from musician.protocol.errors import DatabaseUnusable
 from musician.reporting.overview import Overview, overview_of
-from musician.reporting.owners import owner_of
+from musician.reporting.owners import owners_for
 from musician.reporting.run_at_work import is_conducted
 from musician.store.port import Store
 from musician.trees.git import Git
@@ -34,7 +34,7 @@ def look(project: Project, machine: Machine) -> Overview:
     return overview_of(
         store,
         is_conducted=is_conducted(root, store, settings),
-        owner_of=lambda view: owner_of(root, view, settings, machine),
+        owner_of=owners_for(root, settings, machine),
     )
 
 
