@@ -15,7 +15,7 @@ from musician.protocol.errors import GitFailed, TreeNotReady
 from musician.protocol.values import dataclass
 from musician.trees.branches import full_ref
 from musician.trees.forward import check_lock, holds_nothing_else, move_tree, settle
-from musician.trees.git import Git, shown, tree_git_dir
+from musician.trees.git import Git, named, shown, tree_git_dir
 from musician.trees.obstacles import changed_between, hidden_edits, obstacles
 from musician.trees.registrations import checked_out_at
 from musician.trees.root import Root
@@ -192,23 +192,18 @@ def _held_back(tree: Path, old: str, tip: str, *, ours: tuple[bytes, ...]) -> st
         if path in touched or not path.startswith(ours)
     )
     if changes:
-        return f"the working tree has changes that are not committed ({_named(changes)})"
+        return f"the working tree has changes that are not committed ({named(changes, _NAMED_MAX)})"
     in_the_way = obstacles(tree, planned)
     if in_the_way:
         return (
             "what git does not track in your tree would be overwritten, for the plan has made something of that name"
-            f" ({_named(in_the_way)}): move it away first"
+            f" ({named(in_the_way, _NAMED_MAX)}): move it away first"
         )
     return ""
 
 
 def _move_ref(git: Git, branch: str, old: str, tip: str) -> None:
     git.run("update-ref", "-m", "musician: fast-forward", full_ref(branch), tip, old)
-
-
-def _named(paths: tuple[bytes, ...]) -> str:
-    more = f" and {len(paths) - _NAMED_MAX} more" if len(paths) > _NAMED_MAX else ""
-    return ", ".join(shown(path) for path in paths[:_NAMED_MAX]) + more
 
 
 def _not_possible(reason: str, command: str, integration: str) -> FastForward:

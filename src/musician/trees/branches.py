@@ -67,6 +67,12 @@ def partial_ref(branch: str, label: str, *, folder: str = PARTIAL) -> str:
     return f"refs/musician/{folder}/{branch.removeprefix('musician/')}/{label}"
 
 
+def move_refs(git: Git, *orders: str, why: str = "") -> None:
+    """Move refs in one transaction, or none of them; ``orders`` as ``git update-ref --stdin`` takes them."""
+    reason = ("-m", f"musician: {why}") if why else ()
+    git.run("update-ref", *reason, "--stdin", stdin="".join(f"{each}\n" for each in orders).encode())
+
+
 def create_branch(git: Git, branch: str, start: str) -> str:
     """Create ``branch`` at ``start`` unless it exists; return the commit it is at.
 

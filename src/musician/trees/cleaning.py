@@ -9,14 +9,15 @@ Who may go at all, by plan and task, is for ``runtime/cleaning.py``.
 """
 
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from musician.protocol.errors import MusicianError
 from musician.trees.branches import full_ref, integration_branch
-from musician.trees.git import Git, git_dir_of, shown, tree_git_dir
+from musician.trees.git import Git, git_dir_of, named, tree_git_dir
 from musician.trees.left_out import given_to
 from musician.trees.looking import unsaved_in_scratch_tree
+from musician.trees.obstacles import hidden_from, place_in
 from musician.trees.registrations import alone_with_trees, checked_out_at, entry_of, is_whole, run_patiently
 from musician.trees.root import Root
 from musician.trees.status import operation_under_way, read_status
@@ -90,10 +91,10 @@ def held_by_tree(root: Root, tree: Path, branch: str) -> Iterator[str]:
         yield "refs that are in no other working tree"
     inner = list(_repositories_in(tree))
     if inner:
-        yield f"repositories of their own: {_named(inner)}"
-    unseen = list(_not_looked_at(git))
+        yield f"repositories of their own: {named(inner, _MOST_NAMED)}"
+    unseen = [path for path in hidden_from(git) if os.path.lexists(place_in(tree, path))]
     if unseen:
-        yield f"files that git is told not to look at: {_named(unseen)}"
+        yield f"files that git is told not to look at: {named(unseen, _MOST_NAMED)}"
     yield from _ignored_of_others(root, tree)
 
 
@@ -101,7 +102,7 @@ def unsaved_in(tree: Path) -> Iterator[str]:
     """Yield that files are not as a commit holds them, if they are not."""
     status = read_status(tree)
     if status.is_dirty or status.unsaved:
-        yield f"changes that are in no commit: {_named((*status.unsaved, *status.deleted))}"
+        yield f"changes that are in no commit: {named((*status.unsaved, *status.deleted), _MOST_NAMED)}"
 
 
 def held_by_trial_tree(root: Root, tree: Path) -> Iterator[str]:
@@ -218,18 +219,10 @@ def _repositories_in(tree: Path) -> Iterator[bytes]:
         ]
 
 
-def _not_looked_at(git: Git) -> Iterator[bytes]:
-    """Yield files that git takes for unchanged, whatever is in them (``update-index --skip-worktree`` and the like)."""
-    for record in git.records("ls-files", "-v", "-z"):
-        tag, path = record[:1], record[2:]
-        if (tag == b"S" or tag.islower()) and os.path.lexists(os.path.join(os.fsencode(git.folder), path)):
-            yield path
-
-
 def _ignored_of_others(root: Root, tree: Path) -> Iterator[str]:
     new = list(_new_ignored(root, tree))
     if new:
-        yield f"files that git ignores and that were not there at its start: {_named(new)}"
+        yield f"files that git ignores and that were not there at its start: {named(new, _MOST_NAMED)}"
 
 
 def _new_ignored(root: Root, tree: Path) -> Iterator[bytes]:
@@ -274,8 +267,3 @@ def _start_of(tree: Path) -> Ignored:
         return {}
     found = (record.split(b" ", 2) for record in records if record)
     return {path: (int(size), int(mtime)) for size, mtime, path in found}
-
-
-def _named(paths: Collection[bytes]) -> str:
-    more = len(paths) - _MOST_NAMED
-    return ", ".join(map(shown, sorted(paths)[:_MOST_NAMED])) + (f" and {more} more" if more > 0 else "")

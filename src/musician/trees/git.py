@@ -322,3 +322,9 @@ def _owner_of(git_dir: Path) -> Path:
 def shown(raw: bytes) -> str:
     """Bytes of git as text that can be printed and stored: what is no UTF-8 appears as ``\\xNN``."""
     return raw.decode("utf-8", "backslashreplace")
+
+
+def named(paths: Collection[bytes], most: int) -> str:
+    """Return the first ``most`` paths, sorted, and how many more there are."""
+    more = len(paths) - most
+    return ", ".join(map(shown, sorted(paths)[:most])) + (f" and {more} more" if more > 0 else "")

@@ -10,7 +10,15 @@ begun.
 from pathlib import Path
 
 from musician.protocol.errors import GitFailed, TreeNotReady
-from musician.trees.branches import MOVED, REPLACED, branches_of, full_ref, integration_branch, partial_ref
+from musician.trees.branches import (
+    MOVED,
+    REPLACED,
+    branches_of,
+    full_ref,
+    integration_branch,
+    move_refs,
+    partial_ref,
+)
 from musician.trees.git import Git
 from musician.trees.registrations import checked_out_at
 from musician.trees.root import Root
@@ -22,8 +30,7 @@ def move_integration(git: Git, plan_id: str, commit: str, expected_old: str | No
     """
     branch = full_ref(integration_branch(plan_id))
     old = "0" * len(commit) if expected_old is None else expected_old
-    lines = f"update {branch} {commit} {old}\nupdate {beside(plan_id)} {commit}\n"
-    git.run("update-ref", "-m", "musician: accept", "--stdin", stdin=lines.encode())
+    move_refs(git, f"update {branch} {commit} {old}", f"update {beside(plan_id)} {commit}", why="accept")
 
 
 def put_right(root: Root, plan_id: str, *, by_hand: bool = False) -> tuple[str, ...]:
@@ -57,27 +64,21 @@ def _put_right(
     branch, own = full_ref(integration_branch(plan_id)), beside(plan_id)
     none = "0" * len(found or ours or "")
     if ours is None:
-        git.run(
-            "update-ref", "--stdin", stdin=f"verify {branch} {found}\nupdate {own} {found} {none}\n".encode()
-        )
+        move_refs(git, f"verify {branch} {found}", f"update {own} {found} {none}")
         return ()
     if found is None:
-        git.run(
-            "update-ref", "--stdin", stdin=f"verify {own} {ours}\nupdate {branch} {ours} {none}\n".encode()
-        )
+        move_refs(git, f"verify {own} {ours}", f"update {branch} {ours} {none}")
         return (
             f"the plan's branch {integration_branch(plan_id)} was deleted by somebody else; it is there again",
         )
     if by_hand and _has_only_merges(git, plan_id, ours, found):
-        git.run(
-            "update-ref", "--stdin", stdin=f"verify {branch} {found}\nupdate {own} {found} {ours}\n".encode()
-        )
+        move_refs(git, f"verify {branch} {found}", f"update {own} {found} {ours}")
         return ()
     kept = partial_ref(integration_branch(plan_id), found, folder=MOVED)
     tree = checked_out_at(root, integration_branch(plan_id))
     back = found if tree is not None else ours
-    lines = f"verify {own} {ours}\nupdate {kept} {found}\nupdate {branch} {back} {found}\n"
-    git.run("update-ref", "-m", "musician: bring back", "--stdin", stdin=lines.encode())
+    orders = (f"verify {own} {ours}", f"update {kept} {found}", f"update {branch} {back} {found}")
+    move_refs(git, *orders, why="bring back")
     return (_said(plan_id, kept), *(() if tree is None else (_checked_out(plan_id, tree),)))
 
 
@@ -130,15 +131,15 @@ def begin_anew(root: Root, plan_id: str) -> None:
     ours = git.commit_id(beside(plan_id))
     if ours is None or branches_of(git, plan_id):
         return
-    lines = f"delete {beside(plan_id)} {ours}\n"
+    orders = [f"delete {beside(plan_id)} {ours}"]
     moved = partial_ref(integration_branch(plan_id), "", folder=MOVED)
     for line in git.text("for-each-ref", "--format=%(refname) %(objectname)", moved).splitlines():
         ref, commit = line.split(" ")
         kept = partial_ref(integration_branch(plan_id), commit, folder=REPLACED)
-        lines += f"update {kept} {commit}\ndelete {ref} {commit}\n"
+        orders += [f"update {kept} {commit}", f"delete {ref} {commit}"]
     if not git.text("for-each-ref", f"--contains={ours}", "refs/heads", "refs/tags"):
-        lines += f"update {partial_ref(integration_branch(plan_id), ours)} {ours}\n"
-    git.run("update-ref", "--stdin", stdin=lines.encode())
+        orders.append(f"update {partial_ref(integration_branch(plan_id), ours)} {ours}")
+    move_refs(git, *orders)
 
 
 def _has_only_merges(git: Git, plan_id: str, old: str, new: str) -> bool:

@@ -130,14 +130,20 @@ def contents(git: Git, paths: list[bytes]) -> dict[bytes, Content | None]:
     return found | {path: (False, blob) for path, blob in zip([*plain, *odd], blobs, strict=True)}
 
 
+def hidden_from(git: Git) -> list[bytes]:
+    """Return the tracked paths that git takes for unchanged, whatever is in them: ``update-index --skip-worktree`` and
+    the like.
+    """
+    records = git.records("ls-files", "-v", "-z")
+    # "S" is to be skipped, a small letter is assumed to be as it was.
+    return [record[2:] for record in records if record[:1] == b"S" or record[:1].islower()]
+
+
 def hidden_edits(tree: Path, changes: tuple[Changed, ...]) -> tuple[bytes, ...]:
     """Return the paths among ``changes`` that the user has edited and has told git to ignore."""
     git = Git(tree)
     before = {each.path: each.old_id for each in changes}
-    records = git.records("ls-files", "-v", "-z")
-    # "S" is to be skipped, a small letter is assumed to be as it was.
-    hidden = [record[2:] for record in records if record[:1] == b"S" or record[:1].islower()]
-    found = contents(git, [path for path in hidden if path in before])
+    found = contents(git, [path for path in hidden_from(git) if path in before])
     return tuple(path for path, now in found.items() if now not in (NOTHING, (False, before[path])))
 
 

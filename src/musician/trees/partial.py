@@ -14,7 +14,7 @@ from pathlib import Path
 
 from musician.protocol.errors import TreeNotReady
 from musician.protocol.values import dataclass
-from musician.trees.branches import PARTIAL, full_ref, partial_ref
+from musician.trees.branches import PARTIAL, full_ref, move_refs, partial_ref
 from musician.trees.git import Git, shown, tree_git_dir
 from musician.trees.registrations import clear_stale_locks
 from musician.trees.root import Root
@@ -115,7 +115,7 @@ def prune_partials(root: Root, plan_id: str) -> tuple[str, ...]:
         if kept[task] > PARTIALS_KEPT:
             gone.append(ref)
     if gone:
-        git.run("update-ref", "--stdin", stdin="".join(f"delete {ref}\n" for ref in gone).encode())
+        move_refs(git, *(f"delete {ref}" for ref in gone))
     return tuple(gone)
 
 

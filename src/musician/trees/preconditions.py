@@ -8,6 +8,7 @@ import os
 import shlex
 import shutil
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 from musician.protocol.errors import GitFailed, TreeNotReady
 from musician.trees.branches import check_names
@@ -27,7 +28,7 @@ def check_repository(root: Root, branches: Iterable[str]) -> None:
     check_layout(root)
     check_names(Git(root.path), branches)
     check_filters(root)
-    stuck = tuple(unwritable(root))
+    stuck = tuple(_unwritable(root))
     if stuck:
         raise TreeNotReady(
             reason="what a run writes cannot be written",
@@ -88,22 +89,19 @@ def broken_trees(root: Root) -> Iterator[tuple[str, str]]:
             yield f"{place} is no working tree of this repository ({why})", f"keep what is in it: {move}"
 
 
-def unwritable(root: Root) -> Iterator[str]:
-    """Yield the folders and files that a run writes and this user cannot. Missing ones are no problem: they
-    are made later.
-    """
-    git_dir, own = root.git_dir, root.musician_dir
-    folders = [
-        git_dir,
-        git_dir / "objects",
-        git_dir / "refs",
-        git_dir / "refs" / "heads",
-        git_dir / "worktrees",
-    ]
-    folders += [own, root.locks_dir, root.trees_dir, root.logs_dir, root.temp_dir, root.reports_dir]
-    for path in [*folders, root.database]:
-        if path.exists() and not os.access(path, os.W_OK):
-            yield str(path)
-    for path in (git_dir, own):
+def written(root: Root) -> Iterator[Path]:
+    """Yield the folders and files that a run writes. Missing ones are left out: they are made later."""
+    git_dir, own, database = root.git_dir, root.musician_dir, root.database
+    git = [git_dir, *(git_dir / name for name in ("objects", "refs", "refs/heads", "worktrees"))]
+    folders = [own, root.locks_dir, root.trees_dir, root.logs_dir, own / "scratch", root.temp_dir]
+    files = [database.with_name(database.name + end) for end in ("", "-wal", "-shm", "-gate")]
+    reports = [root.reports_dir, root.proposals_dir]
+    yield from (path for path in (*folders, *files, *reports, *git) if path.exists())
+
+
+def _unwritable(root: Root) -> Iterator[str]:
+    """Yield what a run writes and this user cannot."""
+    yield from (str(path) for path in written(root) if not os.access(path, os.W_OK))
+    for path in (root.git_dir, root.musician_dir):
         if path.exists() and shutil.disk_usage(path).free < _LEAST_FREE_BYTES:
             yield f"{path}: no space left on its disk"

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import field
 from pathlib import Path
+from typing import Literal
 
 from musician.protocol.errors import GitFailed, NoRepository, TreeNotReady
 from musician.protocol.values import dataclass
@@ -102,13 +103,9 @@ class Root:
         """The transcript of what a task's session said and did under one claim."""
         return self.logs_dir / task_id / f"{epoch}.{session_id}.jsonl"
 
-    def review_transcript(self, task_id: str, submission_id: int) -> Path:
-        """The transcript of an agent that was asked to review a submission."""
-        return self.logs_dir / task_id / f"review.{submission_id}.jsonl"
-
-    def answer_transcript(self, task_id: str, message_id: int) -> Path:
-        """The transcript of an agent that was asked to answer a message."""
-        return self.logs_dir / task_id / f"answer.{message_id}.jsonl"
+    def asked_transcript(self, task_id: str, what: Literal["review", "answer"], message_id: int) -> Path:
+        """The transcript of an agent that was asked to review a submission, or to answer a message."""
+        return self.logs_dir / task_id / f"{what}.{message_id}.jsonl"
 
     def asked_transcripts(self, task_id: str) -> list[Path]:
         """Those of all agents that were asked about a task."""

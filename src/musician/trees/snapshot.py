@@ -13,11 +13,10 @@ from tempfile import TemporaryDirectory
 from typing import Literal
 
 from musician.trees.git import Git, shown, tree_git_dir, tree_of
+from musician.trees.obstacles import changed_between
 from musician.trees.status import Status, read_status
 
 Change = Literal["created", "modified", "deleted"]
-
-_CHANGES: dict[bytes, Change] = {b"A": "created", b"D": "deleted"}
 
 
 def tree_id(tree: Path) -> str:
@@ -30,11 +29,9 @@ def changed_files(tree: Path, since: str, now: str | None = None) -> tuple[tuple
 
     A renamed file is one deleted and one created. A path that is no UTF-8 is given with ``\\xNN`` for its bytes.
     """
-    now = now or _tree_ish(tree)
-    records = Git(tree).records("diff-tree", "-r", "-z", "--no-renames", "--name-status", since, now)
     return tuple(
-        (shown(path), _CHANGES.get(kind, "modified"))
-        for kind, path in zip(records[::2], records[1::2], strict=True)
+        (shown(each.path), "created" if each.is_new else "deleted" if each.is_gone else "modified")
+        for each in changed_between(Git(tree), since, now or _tree_ish(tree))
     )
 
 
@@ -42,21 +39,9 @@ def changed_lines(tree: Path, since: str) -> dict[str, int]:
     """Return how many lines were added and removed in each file since commit ``since``; 0 for a file that is
     not text.
     """
-    counts = line_counts(Git(tree), since, _tree_ish(tree))
-    return {path: (added or 0) + (removed or 0) for path, added, removed in counts}
-
-
-def line_counts(git: Git, old: str, new: str) -> Iterator[tuple[str, int | None, int | None]]:
-    """Yield each file that differs, with its numbers of added and removed lines; None for files that are not
-    text.
-    """
-    for record in git.records("diff-tree", "-r", "-z", "--no-renames", "--numstat", old, new):
-        added, removed, path = record.split(b"\t", 2)
-        yield shown(path), _lines(added), _lines(removed)
-
-
-def _lines(count: bytes) -> int | None:
-    return int(count) if count.isdigit() else None
+    command = ("diff-tree", "-r", "-z", "--no-renames", "--numstat", since, _tree_ish(tree))
+    counts = (record.split(b"\t", 2) for record in Git(tree).records(*command))
+    return {shown(path): sum(int(each) for each in both if each.isdigit()) for *both, path in counts}
 
 
 def snapshot(tree: Path, status: Status) -> str:

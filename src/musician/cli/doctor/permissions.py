@@ -4,11 +4,11 @@ import os
 import shlex
 import stat
 from collections.abc import Iterator
-from pathlib import Path
 
 from musician.cli.context import App
 from musician.cli.doctor.check import fail, ok, warn
 from musician.plugin.check_result import CheckResult
+from musician.trees.preconditions import written
 from musician.trees.root import Root, is_shared
 
 
@@ -19,7 +19,7 @@ def everything(app: App) -> Iterator[CheckResult]:
 
 
 def _unwritable(root: Root) -> Iterator[CheckResult]:
-    for path in _written(root):
+    for path in written(root):
         how = "-R u+rwX" if path.is_dir() else "u+rw"
         status = path.stat()
         if not os.access(path, os.W_OK):
@@ -48,12 +48,3 @@ def _foreign_access(root: Root) -> Iterator[CheckResult]:
             f"other users have access to {folder} and can hold its locks",
             "`musician init` restricts it to you",
         )
-
-
-def _written(root: Root) -> Iterator[Path]:
-    own = root.musician_dir
-    beside = [root.database.with_name(root.database.name + end) for end in ("", "-wal", "-shm", "-gate")]
-    folders = [own, root.locks_dir, root.trees_dir, root.logs_dir, own / "scratch", root.temp_dir]
-    git = [root.git_dir, root.git_dir / "objects", root.git_dir / "refs", root.git_dir / "refs" / "heads"]
-    reports = [root.reports_dir, root.proposals_dir]
-    yield from (path for path in (*folders, *beside, *reports, *git) if path.exists())

@@ -61,7 +61,7 @@ async def ask_answerer(
             "MUSICIAN_OUTPUT": ("output.txt", said),
         },
         env={},
-        log=consultation.root.answer_transcript(task.task_id, act.message_id),
+        log=consultation.root.asked_transcript(task.task_id, "answer", act.message_id),
     )
     return form_answer(heard.replies, for_a_person=heard.for_a_person, trouble=trouble)
 

@@ -45,7 +45,7 @@ async def ask_reviewer(
         tree_id=found.tree_id,
         files=_files(text, found, shown),
         env={"MUSICIAN_CHECKPOINT": str(found.checkpoint)},
-        log=consultation.root.review_transcript(task.task_id, message_id),
+        log=consultation.root.asked_transcript(task.task_id, "review", message_id),
     )
     return form_opinion(heard.verdicts, ruled=heard.ruled, shown=len(shown), trouble=trouble)
 
