@@ -27,6 +27,11 @@ _QUIET = {
 }
 
 
+def plugin_arguments(plugins: Iterable[Path]) -> list[str]:
+    """Return the client's options that load these plugins."""
+    return [part for plugin in plugins for part in ("--plugin-dir", str(plugin))]
+
+
 class ClientMissing(OperatorError):
     """There is no Claude Code client to play with."""
 

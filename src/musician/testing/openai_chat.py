@@ -43,7 +43,7 @@ def _body(reply: Reply, *, number: int, asked: Mapping[str, Any]) -> Document:
     ]
     message = {"role": "assistant", "content": reply.text or None, **({"tool_calls": calls} if calls else {})}
     usage = reply.usage
-    read = usage.input + usage.cache_read + usage.cache_creation
+    read = usage.context
     finish = "tool_calls" if calls else "stop"
     return {
         "id": f"chatcmpl-{number}",

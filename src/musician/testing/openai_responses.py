@@ -47,7 +47,7 @@ def _body(reply: Reply, *, number: int, asked: Mapping[str, Any]) -> Document:
     items = [said] if reply.text else []
     items += [_use(use, f"call_{number:04d}_{at}", plain) for at, use in enumerate(reply.uses)]
     usage = reply.usage
-    read = usage.input + usage.cache_read + usage.cache_creation
+    read = usage.context
     return {
         "id": f"resp_{number}",
         "object": "response",

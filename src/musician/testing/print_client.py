@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO, Any, Self, cast
 
 from musician.protocol.values import dataclass
-from musician.testing.client_home import ClientHome
+from musician.testing.client_home import ClientHome, plugin_arguments
 from musician.testing.leftovers import MARK, end_marked, new_mark
 from musician.testing.waiting import HANG_S, NotInTime
 
@@ -43,10 +43,9 @@ class PrintClient:
         plugins: Iterable[Path] = (),
         arguments: Iterable[str] = (),
     ) -> None:
-        loaded = [part for plugin in plugins for part in ("--plugin-dir", str(plugin))]
         self._argv = [
             *(str(home.client), "-p", prompt, "--output-format", "stream-json", "--verbose"),
-            *loaded,
+            *plugin_arguments(plugins),
             *arguments,
         ]
         self._home, self._cwd = home, cwd

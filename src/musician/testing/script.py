@@ -17,7 +17,7 @@ _LEAST_FAILURE = 400
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """Tokens, as the API reports them. Context used is the sum of the first three."""
+    """Tokens, as the API reports them. ``context`` is the sum of the first three."""
 
     input: int = 1000
     cache_read: int = 0
@@ -27,6 +27,11 @@ class Usage:
     def __post_init__(self) -> None:
         if min(self.input, self.cache_read, self.cache_creation, self.output) < 0:
             raise ValueError("no usage is negative")
+
+    @property
+    def context(self) -> int:
+        """What the model has read: all but its output."""
+        return self.input + self.cache_read + self.cache_creation
 
     def as_json(self) -> dict[str, int]:
         """Return the usage as a message contains it."""

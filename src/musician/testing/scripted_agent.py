@@ -17,6 +17,7 @@ from typing import Any
 import anyio
 
 from musician.agents.hearing import Hearing
+from musician.agents.hosted import Complaints, messages, out_of_time
 from musician.agents.port import AgentSession, Piece, PieceKind, Stage, Tell, ToolAnswered, ToolCall, ToolUsed
 from musician.own_python import own_python
 from musician.processes.spawn import Spoken, speak_with
@@ -53,7 +54,6 @@ def end(ending: PieceEnding, detail: str = "", wait_s: float | None = None) -> A
     return [ending.value, detail, wait_s]
 
 
-USE_TOOL: Act = ["tool", "Bash", "ls"]
 HEAR: Act = ["hear"]
 """Wait to be steered, and say with what."""
 RECALL: Act = ["recall"]
@@ -83,12 +83,12 @@ class ScriptedAgent:
                 anyio.create_task_group() as group,
             ):
                 session = _ScriptedSession(program, stage)
-                with session.said, session.is_heard:
-                    group.start_soon(session.read)
-                    group.start_soon(session.read_errors)
-                    await session.begin()
-                    yield session
-                    group.cancel_scope.cancel()
+                async with session.complaints.heard():
+                    with session.said, session.is_heard:
+                        group.start_soon(session.read)
+                        await session.begin()
+                        yield session
+                        group.cancel_scope.cancel()
 
 
 def write_script(folder: Path, script: Script) -> Path:
@@ -109,7 +109,7 @@ class _ScriptedSession:
         self._program, self._stage = program, stage
         self._send, self.said = anyio.create_memory_object_stream[dict[str, Any]](100)
         self._steered, self.is_heard = anyio.create_memory_object_stream[bool](1)
-        self._complaints = b""
+        self.complaints = Complaints(program)
         self._calls = 0
         self.token = ""
 
@@ -127,12 +127,10 @@ class _ScriptedSession:
             try:
                 ended = await self._played(piece, hearing, tell)
             except (anyio.EndOfStream, BrokenPipeError):
-                words = self._complaints.decode("utf-8", "replace").strip().splitlines()[-1:]
-                what = f"its program ended with {await self._program.wait()}{''.join(f': {each}' for each in words)}"
+                what = await self.complaints.last_words()
                 ended = PieceEnded(item=piece.item, ending=PieceEnding.LOST, detail=what)
         await hearing.close()
-        what = f"ran out of time ({piece.time_limit_s:g} s for the piece)"
-        return ended or PieceEnded(item=piece.item, ending=PieceEnding.LOST, detail=what)
+        return ended or out_of_time(piece)
 
     async def _played(self, piece: Piece, hearing: Hearing, tell: Tell) -> PieceEnded:
         await self._tell(play=piece.item)
@@ -166,20 +164,12 @@ class _ScriptedSession:
             return
 
     async def read(self) -> None:
-        left = b""
         with self._send, self._steered:
-            while chunk := await self._program.read():
-                *lines, left = (left + chunk).split(b"\n")
-                for line in lines:
-                    said = json.loads(line)
-                    if "steered" in said:
-                        await self._steered.send(said["steered"])
-                    else:
-                        await self._send.send(said)
-
-    async def read_errors(self) -> None:
-        while chunk := await self._program.read_error():
-            self._complaints = (self._complaints + chunk)[-4096:]
+            async for said in messages(self._program):
+                if "steered" in said:
+                    await self._steered.send(said["steered"])
+                else:
+                    await self._send.send(said)
 
     async def _tell(self, **what: object) -> None:
         await self._program.write(json.dumps(what).encode() + b"\n")

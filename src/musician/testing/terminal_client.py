@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
-from musician.testing.client_home import ClientHome
+from musician.testing.client_home import ClientHome, plugin_arguments
 from musician.testing.leftovers import MARK, end_marked, new_mark
 from musician.testing.waiting import HANG_S, NotInTime
 
@@ -44,9 +44,8 @@ class TerminalClient:
         """``program`` is what runs in the place of the client, and runs that itself; then ``home`` may be its whole
         environment.
         """
-        loaded = [part for plugin in plugins for part in ("--plugin-dir", str(plugin))]
         client = [str(home.client)] if isinstance(home, ClientHome) else []
-        self._argv = [*program] or [*client, *loaded, *arguments, *filter(None, [prompt])]
+        self._argv = [*program] or [*client, *plugin_arguments(plugins), *arguments, *filter(None, [prompt])]
         self._env = home.env if isinstance(home, ClientHome) else home
         self._cwd = cwd
         self.mark = new_mark()

@@ -4,20 +4,14 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from musician.testing.dialect import Dialect
+from musician.testing.dialect import Dialect, texts, use_block
 from musician.testing.script import Reply, ScriptedFailure
 
 
 def message_body(reply: Reply, *, number: int, asked: Mapping[str, Any]) -> dict[str, Any]:
     """Return the whole message. Ids follow from the request's number."""
-    texts = [{"type": "text", "text": reply.text}] if reply.text else []
     uses = [
-        {
-            "type": "tool_use",
-            "id": each.id or f"toolu_{number:04d}_{at}",
-            "name": each.name,
-            "input": dict(each.input),
-        }
+        use_block(each.id or f"toolu_{number:04d}_{at}", each.name, dict(each.input))
         for at, each in enumerate(reply.uses)
     ]
     return {
@@ -25,7 +19,7 @@ def message_body(reply: Reply, *, number: int, asked: Mapping[str, Any]) -> dict
         "type": "message",
         "role": "assistant",
         "model": asked["model"],
-        "content": [*texts, *uses],
+        "content": [*texts(reply.text), *uses],
         "stop_reason": reply.stop_reason,
         "stop_sequence": None,
         "usage": reply.usage.as_json(),
