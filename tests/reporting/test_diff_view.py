@@ -6,12 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from musician.processes.output import visible
-from musician.reporting.diff_view import MOST_LINES, FileView, file_view
+from musician.reporting.diff_view import MOST_LINES, FileView, lines_of_patch
 
 
 def view(old: str, new: str, path: str = "a.py") -> FileView:
     body = difflib.unified_diff(old.splitlines(True), new.splitlines(True), f"a/{path}", f"b/{path}")
-    found = file_view("".join(body), path, old, new)
+    found = lines_of_patch("".join(body), path, old, new)
     assert found is not None
     return found
 
@@ -50,9 +50,9 @@ def test_a_long_file_has_a_bound() -> None:
 
 
 def test_what_is_no_patch_has_no_lines() -> None:
-    assert file_view("", "a.py", "", "") is None
-    assert file_view("Binary files differ\n", "a.png", None, None) is None
-    assert file_view("@@ -1 +1 @@ torn", "a.py", "", "") is None
+    assert lines_of_patch("", "a.py", "", "") is None
+    assert lines_of_patch("Binary files differ\n", "a.png", None, None) is None
+    assert lines_of_patch("@@ -1 +1 @@ torn", "a.py", "", "") is None
 
 
 _LINES = st.lists(
@@ -79,7 +79,7 @@ def test_a_file_that_became_a_link_shows_both() -> None:
         "diff --git a/x b/x\ndeleted file mode 100644\nindex 1..0\n--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-text\n"
         "diff --git a/x b/x\nnew file mode 120000\nindex 0..2\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+target\n"
     )
-    found = file_view(patch, "x", None, None)
+    found = lines_of_patch(patch, "x", None, None)
     assert found is not None
     assert [(line.sign, line.text) for hunk in found.hunks for line in hunk.lines] == [
         ("-", "text"),

@@ -6,7 +6,7 @@ from musician import service
 from musician.cli.context import App
 from musician.cli.options import command, plan_option, row_argument
 from musician.cli.render import Rows, fields, show
-from musician.reporting.timeline import say_signer
+from musician.reporting.timeline import signers_of
 
 
 @command("history")
@@ -16,8 +16,8 @@ from musician.reporting.timeline import say_signer
 def history(app: App, task_id: str) -> None:
     """Show every state change of TASK, and who made it."""
     changes = service.history_of(app.shown, task_id)
-    signers = service.signers_of_messages(app.shown, task_id)
-    by = {row.id: say_signer(signers.get(row.message_id or 0)) for row in changes}
+    signers = signers_of(app.shown, task_id)
+    by = {row.id: signers.get(row.message_id or 0, "") for row in changes}
     document = {"task_id": task_id, "history": [fields(each, by=by[each.id] or None) for each in changes]}
     rows = [
         (

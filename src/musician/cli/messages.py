@@ -10,7 +10,7 @@ from musician.cli.context import App
 from musician.cli.options import command, plan_option, row_argument, task_argument
 from musician.cli.render import fields, indented, show
 from musician.reporting.receipts import marks_of
-from musician.reporting.timeline import say_signer
+from musician.reporting.timeline import signers_of
 from musician.store.rows import MessageRow
 
 MOST_AT_ONCE = 100_000
@@ -34,13 +34,12 @@ def messages(app: App, task_id: str, most: int) -> None:
     newest = found[-most:]
     marks = marks_of(app.shown, service.task_view(app.shown, task_id), most=most)
     is_cut = len(found) > len(newest)
-    signers = service.signers_of_messages(app.shown, task_id)
-    by = {row.id: say_signer(signers.get(row.id)) for row in newest}
+    by = signers_of(app.shown, task_id)
     told = {message_id: mark.shown for message_id, mark in marks.items()}
-    messages = [fields(row, by=by[row.id] or None, became=told.get(row.id)) for row in newest]
+    messages = [fields(row, by=by.get(row.id), became=told.get(row.id)) for row in newest]
     document = {"task_id": task_id, "truncated": is_cut, "messages": messages}
     cut = [f"(older messages are left out: --most {most * 2} shows more)"] if is_cut else []
-    show(app, document, *cut, *(_as_text(row, by[row.id], told.get(row.id, "")) for row in newest))
+    show(app, document, *cut, *(_as_text(row, by.get(row.id, ""), told.get(row.id, "")) for row in newest))
 
 
 @command("inbox")

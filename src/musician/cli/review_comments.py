@@ -6,11 +6,10 @@ from musician import service
 from musician.cli.context import App
 from musician.cli.options import command, plan_option, task_argument, text_argument
 from musician.cli.render import fields, show
-from musician.reporting.comments import Places, Point, places_of, rounds_of, say_draft, say_round
+from musician.reporting.comments import Places, Point, places_in, rounds_of, say_draft, say_round
 from musician.reporting.under_review import change_of
 from musician.runtime.commenting import comment as write_comment
 from musician.runtime.commenting import parse_place
-from musician.service import TaskView
 from musician.store.rows import CommentRow
 
 
@@ -53,7 +52,8 @@ def comments(app: App, task_id: str, drops: tuple[int, ...], is_all: bool) -> No
     written = service.comments_of(app.shown, task_id)
     drafts = [each for each in written if each.message_id is None]
     rounds = rounds_of(app.shown, view)
-    places = _places(app, view, written)
+    root = app.root_if_any
+    places = places_in(root, written, None if root is None else change_of(root, view))
     document = {
         "task_id": task_id,
         "drafts": [_comment(each, places) for each in drafts],
@@ -72,16 +72,6 @@ def comments(app: App, task_id: str, drops: tuple[int, ...], is_all: bool) -> No
         *(say_draft(each, places) for each in drafts),
         f"send them: musician review reject {task_id}; forget one: --drop ID" if drafts else "no drafts",
         *(line for each in (rounds if is_all else rounds[-1:]) for line in say_round(each, places)),
-    )
-
-
-def _places(app: App, view: TaskView, written: tuple[CommentRow, ...]) -> Places:
-    root = app.root_if_any
-    change = None if root is None else change_of(root, view)
-    return (
-        {}
-        if root is None or change is None
-        else places_of(root.path, written, old=change.old, new=change.new)
     )
 
 

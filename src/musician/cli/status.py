@@ -3,7 +3,6 @@
 import math
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -21,7 +20,7 @@ from musician.protocol.rules.liveness import Owner, heartbeat_status, owner_stan
 from musician.protocol.states import ACTIVE, State
 from musician.reporting.ahead import Met, met_ahead, met_by, say_ahead
 from musician.reporting.closed import say_closed
-from musician.reporting.needs_me import Need, needs_in, needs_of, standings_in
+from musician.reporting.needs_me import Need, needs_in, needs_of_task, standings_in
 from musician.reporting.plan_list import pause_document
 from musician.reporting.spending import say_usage, spending_document
 from musician.reporting.standing import Standing
@@ -193,12 +192,12 @@ def _print_all(app: App, *, everything: bool) -> None:
 
 def _fleet(app: App, at_hand: Mapping[str, Standing]) -> tuple[tuple["Host", ...], str]:
     """Return who is at work on what, by machine, and what is to be said of their versions."""
-    from musician.reporting.fleet import conducts, fleet_in, say_mixed, versions_of
+    from musician.reporting.fleet import conducts, fleet_in, say_mixed
 
     if app.is_archived:
         return (), ""
     hosts = fleet_in(at_hand, service.programs_at_work(app.store))
-    return hosts, say_mixed(versions_of(hosts, conducts(app.store)))
+    return hosts, say_mixed(hosts, conducts(app.store))
 
 
 def _is_conducted(app: App) -> bool:
@@ -217,8 +216,7 @@ def _needs(app: App, glance: service.Glance, at_hand: Mapping[str, Standing]) ->
 def _needs_of(app: App, standing: Standing) -> tuple[Need, ...]:
     if app.is_archived:
         return ()
-    waits = partial(service.waits_of, app.store)
-    return tuple(needs_of(standing, waits, is_conducted=_is_conducted(app)))
+    return tuple(needs_of_task(app.store, standing, is_conducted=_is_conducted(app)))
 
 
 def _needed(need: Need) -> str:

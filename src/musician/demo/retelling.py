@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from musician import service
 from musician.protocol.journal import PLAYED, EntryKind, open_items
-from musician.protocol.names import succession_name
 from musician.protocol.resumption.handoff import DIED
 from musician.protocol.states import State
 from musician.protocol.values import dataclass
@@ -68,14 +67,11 @@ def _of_task(view: TaskView, urgent: tuple[str, ...]) -> Iterator[Episode]:
         yield _interrupted(view, text)
     for session, following in zip(view.sessions, (*view.sessions[1:], None), strict=False):
         journal = [row for row in view.journal if row.claim_epoch == session.claim_epoch]
-        yield from _limited(view, session, journal)
+        yield from _limited(session, journal)
         yield from _sent_back(view, session)
         if following is not None:
-            successor = succession_name(view.row.task_id, following.number)
-            if session.exit_reason == DIED:
-                yield _killed(view, session, journal, successor)
-            else:
-                yield _handed_off(view, session, journal, successor)
+            tell = _killed if session.exit_reason == DIED else _handed_off
+            yield tell(session, journal, following.name)
 
 
 def _interrupted(view: TaskView, text: str) -> Episode:
@@ -95,36 +91,36 @@ def _interrupted(view: TaskView, text: str) -> Episode:
     return Episode(title="called", text=f"An urgent message, “{text}”, came to {view.row.task_id} {where}.")
 
 
-def _limited(view: TaskView, session: SessionRow, journal: list[JournalRow]) -> Iterator[Episode]:
+def _limited(session: SessionRow, journal: list[JournalRow]) -> Iterator[Episode]:
     limits = [row for row in journal if row.kind == EntryKind.LIMITED]
     if not limits:
         return
     went_on = any(row.id > limits[-1].id and row.kind in PLAYED for row in journal)
     yield Episode(
         title="parked",
-        text=f"{_name(view, session)}'s provider gave nothing in {limits[-1].item}: “{limits[-1].text}”."
+        text=f"{session.name}'s provider gave nothing in {limits[-1].item}: “{limits[-1].text}”."
         " The session was parked, which is no failure of its work"
         + (", and went on by itself when the limit was over." if went_on else "."),
     )
 
 
-def _killed(view: TaskView, session: SessionRow, journal: list[JournalRow], successor: str) -> Episode:
+def _killed(session: SessionRow, journal: list[JournalRow], successor: str) -> Episode:
     begun = open_items(map(service.as_entry, journal))
     where = f" in the middle of {begun[-1].item} ({begun[-1].text})" if begun else ""
     return Episode(
         title="killed",
-        text=f"{_name(view, session)} died{where}. What it left half done was kept aside, its tree brought back to"
+        text=f"{session.name} died{where}. What it left half done was kept aside, its tree brought back to"
         f" the last finished step, and {successor} went on from there, at once: no step was lost, none played"
         " twice into the same tree.",
     )
 
 
-def _handed_off(view: TaskView, session: SessionRow, journal: list[JournalRow], successor: str) -> Episode:
+def _handed_off(session: SessionRow, journal: list[JournalRow], successor: str) -> Episode:
     last = next((row.item for row in reversed(journal) if row.kind in PLAYED), "")
     used = "" if session.context_pct is None else f" with {session.context_pct:.0f} % of its context used"
     return Episode(
         title="handed off",
-        text=f"{_name(view, session)} stopped{f' after {last}' if last else ''}{used} and left a HANDOFF;"
+        text=f"{session.name} stopped{f' after {last}' if last else ''}{used} and left a HANDOFF;"
         f" {successor} read it and went on.",
     )
 
@@ -151,10 +147,6 @@ def _end(views: tuple[TaskView, ...]) -> Iterator[Episode]:
         text=f"{len(complete)} of {len(views)} tasks complete. The program itself ran their tests {verified} times at"
         " checkpoints, and again on every merge, before it approved anything; no musician's word was taken for it.",
     )
-
-
-def _name(view: TaskView, session: SessionRow) -> str:
-    return succession_name(view.row.task_id, session.number)
 
 
 def _listed(names: list[str]) -> str:

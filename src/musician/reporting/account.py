@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from musician import service
-from musician.protocol.names import NO_PLAN, succession_name
+from musician.protocol.names import NO_PLAN
 from musician.protocol.states import State
 from musician.protocol.values import dataclass
 from musician.reporting.asks import next_command
@@ -177,5 +177,4 @@ def _ended(standing: Standing) -> Iterator[Ended]:
     followed = standing.view.sessions[: None if not standing.is_over else -1]
     for session in followed:
         if session.ended_at is not None:
-            name = succession_name(standing.task_id, session.number)
-            yield Ended(task_id=standing.task_id, name=name, reason=session.exit_reason or "ended")
+            yield Ended(task_id=standing.task_id, name=session.name, reason=session.exit_reason or "ended")

@@ -14,11 +14,13 @@ from musician.protocol.messages.corrections import corrections_in
 from musician.protocol.messages.feedback import numbered_answer, points_of
 from musician.protocol.states import State
 from musician.protocol.values import dataclass
-from musician.reporting.timeline import say_signer
+from musician.reporting.timeline import signers_of
+from musician.reporting.under_review import Change
 from musician.service import TaskView
 from musician.store.port import Store
 from musician.store.rows import CommentRow, JournalRow
 from musician.trees.moved_lines import MovedLines, Place
+from musician.trees.root import Root
 
 Places = Mapping[int, Place | None]
 """Where the lines of comments are now, by the comments' ids; None where the file is gone."""
@@ -55,7 +57,7 @@ class Round:
 def rounds_of(store: Store, view: TaskView) -> tuple[Round, ...]:
     """Return what the task's submissions were sent back with, oldest first."""
     comments = {(each.message_id, each.number): each for each in service.comments_of(store, view.row.task_id)}
-    signers = service.signers_of_messages(store, view.row.task_id)
+    signers = signers_of(store, view.row.task_id)
     noted = {entry.item: entry.text for entry in view.journal if entry.kind == EntryKind.COMPLETED}
     sent_back = _answered(view.journal)
     rounds: list[Round] = []
@@ -88,7 +90,7 @@ def rounds_of(store: Store, view: TaskView) -> tuple[Round, ...]:
                 at=message.timestamp,
                 points=points,
                 corrections=corrections,
-                by=say_signer(signers.get(message.id)),
+                by=signers.get(message.id, ""),
             )
         )
     return tuple(rounds)
@@ -104,6 +106,13 @@ def places_of(folder: Path, comments: Iterable[CommentRow], *, old: str, new: st
             moved[way] = MovedLines(folder, *way)
         places[each.id] = moved[way].place(each.path, each.line)
     return places
+
+
+def places_in(root: Root | None, comments: Iterable[CommentRow], change: Change | None) -> Places:
+    """As :func:`places_of`; nothing is known where there is no change to look at, or it is gone."""
+    if root is None or change is None or change.gone:
+        return {}
+    return places_of(root.path, comments, old=change.old, new=change.new)
 
 
 def said_beside(

@@ -4,7 +4,7 @@ A notice only points: who is woken reads what waits with a tool. What others wro
 model can tell it from the program's own words.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from musician import service
 from musician.processes.machine import Machine
@@ -28,19 +28,11 @@ _ENDS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Notice:
-    """``key`` is the same as long as it is the same thing that waits."""
-
-    key: str
-    line: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Agenda:
-    """What there is for the session to see to."""
+    """What there is for the session to see to. Of the notices, a key is the same as long as the same thing waits."""
 
     needs: tuple[Need, ...]
-    notices: tuple[Notice, ...]
+    notices: Mapping[str, str]
     is_conducted: bool
 
 
@@ -48,9 +40,13 @@ def agenda_of(root: Root, store: Store, settings: Settings, machine: Machine) ->
     is_about_to = run_process(root) is not None  # it may just begin, or end
     conducted = is_conducted(root, store, settings) or is_about_to
     needs = needs_me(store, is_conducted=conducted, owner_of=owners_for(root, settings, machine))
-    ends = () if conducted else tuple(_ends(store))
-    told = (_notice(need) for need in needs if not (ends and need.kind == NO_RUN))
-    return Agenda(needs=needs, notices=(*told, *ends), is_conducted=conducted)
+    ends = {} if conducted else _ends(store)
+    told = {
+        f"{need.task_id} {need.kind} {need.subject_id} {need.at}": _pointer(need)
+        for need in needs
+        if not (ends and need.kind == NO_RUN)
+    }
+    return Agenda(needs=needs, notices=told | ends, is_conducted=conducted)
 
 
 def news(
@@ -58,8 +54,8 @@ def news(
 ) -> tuple[tuple[str, ...], Agenda]:
     """Return the lines that the session has not been told, and notes that it is told them now."""
     agenda = agenda_of(root, store, settings, machine)
-    new = service.tell_conductor_session(store, session_id, (each.key for each in agenda.notices))
-    return tuple(each.line for each in agenda.notices if each.key in new), agenda
+    new = service.tell_conductor_session(store, session_id, agenda.notices)
+    return tuple(line for key, line in agenda.notices.items() if key in new), agenda
 
 
 def say_agenda(agenda: Agenda) -> str:
@@ -90,11 +86,10 @@ def _pointer(need: Need) -> str:
     return f"{need.task_id}: {need.kind}{message}"
 
 
-def _notice(need: Need) -> Notice:
-    return Notice(key=f"{need.task_id} {need.kind} {need.subject_id} {need.at}", line=_pointer(need))
-
-
-def _ends(store: Store) -> Iterator[Notice]:
+def _ends(store: Store) -> dict[str, str]:
     row = service.conductor_row(store)
-    if row is not None and row.state in _ENDS:
-        yield Notice(key=f"end {row.claim_epoch} {row.state}", line=_ENDS[row.state])
+    return (
+        {}
+        if row is None or row.state not in _ENDS
+        else {f"end {row.claim_epoch} {row.state}": _ENDS[row.state]}
+    )

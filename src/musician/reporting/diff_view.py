@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
+from pathlib import Path
 
 from pygments.lexers import get_lexer_for_filename
 from pygments.token import STANDARD_TYPES
@@ -19,6 +20,7 @@ from unidiff.patch import PatchSet
 
 from musician.processes.output import visible
 from musician.protocol.values import dataclass, replace
+from musician.trees.diffs import FileDiff, patch_of, text_of_blob
 
 MOST_WORD_CHARS = 2000
 """Of a line whose words are compared."""
@@ -80,7 +82,25 @@ class FileView:
     left_out: int
 
 
-def file_view(patch: str, path: str, old_text: str | None, new_text: str | None) -> FileView | None:
+TOO_LARGE = FileView(hunks=(), left_out=0)
+"""Of a file whose difference is larger than is worth reading."""
+
+
+def file_view(
+    folder: Path, old: str, new: str, file: FileDiff, *, is_space_ignored: bool = False
+) -> FileView | None:
+    """Return the lines of one file of the change between two commits, or :data:`TOO_LARGE`; None as
+    :func:`lines_of_patch`. Blocks.
+    """
+    options = ("--ignore-all-space",) if is_space_ignored else ()
+    patch = patch_of(folder, old, new, file, *options)
+    if patch is None or file.added is None:
+        return TOO_LARGE if patch is None else None
+    texts = (text_of_blob(folder, blob) for blob in (file.old_blob, file.new_blob))
+    return lines_of_patch(patch, file.path, *texts)
+
+
+def lines_of_patch(patch: str, path: str, old_text: str | None, new_text: str | None) -> FileView | None:
     """Return the lines of one file's patch; None if it has none, as of a binary file or a change of mode.
 
     The texts are the whole file before and after, for its colours; None where that is too large to colour.

@@ -1,6 +1,6 @@
 """Lists who is at work, by the machine he is on, as far as the database knows it: the same for one machine and many."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from itertools import groupby
 from operator import attrgetter
 
@@ -52,14 +52,10 @@ class Host:
         return "; ".join(sorted(found))
 
 
-def versions_of(hosts: Iterable[Host], conductor: ProgramRow | None) -> tuple[str, ...]:
-    """Return every version that is at work: more than one are mixed, and the newest may do what others do not know."""
-    found = {version for host in hosts for version in host.versions}
-    return tuple(sorted(found | ({conductor.version} if conductor else set())))
-
-
-def say_mixed(versions: Collection[str]) -> str:
+def say_mixed(hosts: Iterable[Host], conductor: ProgramRow | None) -> str:
     """Return what mixed versions mean, "" where one is at work, or none."""
+    found = {version for host in hosts for version in host.versions}
+    versions = sorted(found | ({conductor.version} if conductor else set()))
     if len(versions) < 2:
         return ""
     return (

@@ -5,6 +5,7 @@ where nobody conducts: a submission, a report or a question that no rule will an
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from types import MappingProxyType
 
 from musician import service
@@ -127,6 +128,11 @@ def needs_of(
         )
 
 
+def needs_of_task(store: Store, standing: Standing, *, is_conducted: bool) -> Iterator[Need]:
+    """The same, with what waits asked of the database. Blocks."""
+    return needs_of(standing, partial(service.waits_of, store), is_conducted=is_conducted)
+
+
 def _reason(ask: HumanRow) -> str:
     why = WHY.get(ask.kind, "{task} waits for a person").format(task=ask.task_id)
     return f"{why}: {shown(ask)}"
@@ -134,17 +140,10 @@ def _reason(ask: HumanRow) -> str:
 
 def _unjudged(standing: Standing) -> HumanRow:
     kind, text = _UNJUDGED[standing.state]
-    last = standing.view.history[-1] if standing.view.history else None
-    return HumanRow(
-        id=0,
-        task_id=standing.task_id,
-        kind=kind,
-        subject_id=0 if last is None else last.message_id or 0,
-        text=text,
-        at=standing.view.at if last is None else last.at,
-        resolved_at=None,
-        resolution=None,
-    )
+    if not standing.view.history:
+        return standing.asked(kind, 0, text, at=standing.view.at)
+    last = standing.view.history[-1]
+    return standing.asked(kind, last.message_id or 0, text, at=last.at)
 
 
 def _stands_still(seen: Glance) -> Iterator[Need]:

@@ -12,13 +12,11 @@ Pure but for the rows it reads: the caller says what time it is.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import field
-from functools import partial
 
-from musician import service
 from musician.processes.output import one_line
 from musician.protocol.settings import Notify
 from musician.protocol.values import dataclass
-from musician.reporting.needs_me import needs_of
+from musician.reporting.needs_me import needs_of_task
 from musician.reporting.standing import Standing
 from musician.store.port import Store
 
@@ -94,7 +92,7 @@ def notices_of(store: Store, standings: Iterable[Standing]) -> Iterator[Notice]:
     """Yield what is worth telling at this look. Blocks."""
     limited: dict[str, str] = {}
     for standing in standings:
-        for need in needs_of(standing, partial(service.waits_of, store), is_conducted=True):
+        for need in needs_of_task(store, standing, is_conducted=True):
             yield Notice(
                 kind=need.kind,
                 task_id=need.task_id,

@@ -13,7 +13,7 @@ from musician import service
 from musician.processes.output import one_line
 from musician.protocol.conductor.anomalies import Anomaly, Noted, anomalies, in_journal
 from musician.protocol.journal import AWAITS_ANSWER, Entry, EntryKind, Progress, open_items
-from musician.protocol.names import CONDUCTOR, succession_name
+from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import TERMINAL, State
 from musician.service import TaskView
 from musician.store.rows import HumanRow, SessionRow
@@ -83,17 +83,21 @@ class Standing:
             return self.asks
         from musician.protocol.musician.writing import question_asked  # slow to import, and seldom needed
 
-        handed_on = HumanRow(
+        text = one_line(question_asked(question.message), _MOST_QUESTION_CHARS)
+        return (*self.asks, self.asked("question", question.id, text, at=question.timestamp))
+
+    def asked(self, kind: str, subject_id: int, text: str, *, at: str) -> HumanRow:
+        """Return a question for a person that follows from how the task stands, and is in no row."""
+        return HumanRow(
             id=0,
             task_id=self.task_id,
-            kind="question",
-            subject_id=question.id,
-            text=one_line(question_asked(question.message), _MOST_QUESTION_CHARS),
-            at=question.timestamp,
+            kind=kind,
+            subject_id=subject_id,
+            text=text,
+            at=at,
             resolved_at=None,
             resolution=None,
         )
-        return (*self.asks, handed_on)
 
     @property
     def owner(self) -> SessionRow | None:
@@ -193,9 +197,7 @@ class Standing:
 
 def names_of(view: TaskView) -> dict[str, str]:
     """Return the names of those who write to a task, by what stands in the rows."""
-    task_id = view.row.task_id
-    sessions = {each.session_id: succession_name(task_id, each.number) for each in view.sessions}
-    return {CONDUCTOR: "conductor", **sessions}
+    return {CONDUCTOR: "conductor", **{each.session_id: each.name for each in view.sessions}}
 
 
 def standings_of(views: Iterable[TaskView], programs: "Mapping[str, Program]") -> tuple[Standing, ...]:

@@ -117,6 +117,11 @@ def session_names(store: Store, found: Iterable[Happening]) -> dict[tuple[str, s
     }
 
 
+def signers_of(store: Store, task_id: str) -> dict[int, str]:
+    """Return who has signed the messages of a task, by their ids, in words."""
+    return {number: say_signer(each) for number, each in service.signers_of_messages(store, task_id).items()}
+
+
 def say_signer(signer: service.Signer | None) -> str:
     """Return who it was, as ``ada`` or ``session 4f2a for ada``; "" of nobody."""
     if signer is None:

@@ -10,7 +10,6 @@ from threading import Lock
 
 from musician.processes.output import headline, one_line
 from musician.processes.transcript import Kind
-from musician.protocol.names import succession_name
 from musician.reporting.spans import stored_s
 from musician.reporting.transcripts import LATE_S, Event, Reader, Speaker
 from musician.service import TaskView
@@ -142,7 +141,7 @@ def _heading(speaker: Speaker) -> str:
     session = speaker.session
     if session is None:
         return f"== {speaker.asked}: an agent was asked"
-    return f"== {succession_name(session.task_id, session.number)} ({session.session_id})"
+    return f"== {session.name} ({session.session_id})"
 
 
 class _Words:

@@ -209,11 +209,8 @@ def _claimed(change: HistoryRow, view: TaskView) -> str:
     first = next((each for each in view.history if each.claim_epoch == change.claim_epoch), change)
     if claim is None or first.id != change.id:
         return ""
-    name = succession_name(change.task_id, claim.number)
-    if claim.number == 1:
-        return f"{name} claimed it"
-    earlier = _session_before(change.claim_epoch, view)
-    return f"{name} claimed it" + ("" if earlier is None else f", after {_name(earlier)}")
+    earlier = _session_before(change.claim_epoch, view) if claim.number > 1 else None
+    return f"{claim.name} claimed it" + ("" if earlier is None else f", after {earlier.name}")
 
 
 def _approved(text: str) -> str:
@@ -235,14 +232,14 @@ def _taken_over(change: HistoryRow, view: TaskView, text: str, *, by_hand: bool)
     successor = f"{succession_name(change.task_id, gone.number + 1)} takes over"
     if by_hand:
         successor = f'it waits for a session: claude "/musician {change.task_id}"'
-    return f"{_name(gone)} {how}; {successor}. {_SAID_ALREADY.sub('', text, count=1)}"
+    return f"{gone.name} {how}; {successor}. {_SAID_ALREADY.sub('', text, count=1)}"
 
 
 def _exited(change: HistoryRow, view: TaskView) -> str:
     session = _session_at(change.claim_epoch, view)
     if session is None:
         return "its session ended"
-    return f"{_name(session)} handed off: {session.exit_reason or 'no reason given'}"
+    return f"{session.name} handed off: {session.exit_reason or 'no reason given'}"
 
 
 def _submitted(change: HistoryRow, view: TaskView, text: str, verified: JournalRow | None) -> str:
@@ -290,7 +287,3 @@ def _session_at(epoch: int, view: TaskView) -> SessionRow | None:
 def _session_before(epoch: int, view: TaskView) -> SessionRow | None:
     earlier = [session for session in view.sessions if session.claim_epoch < epoch]
     return earlier[-1] if earlier else None
-
-
-def _name(session: SessionRow) -> str:
-    return succession_name(session.task_id, session.number)

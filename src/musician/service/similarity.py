@@ -52,6 +52,14 @@ def alike_among(proposals: Sequence[KeptProposal]) -> tuple[Alike, ...]:
     return tuple(sorted(found, key=lambda each: (each.of, -each.likeness_pct, each.other)))
 
 
+def alike_to_each(proposals: Sequence[KeptProposal]) -> dict[int, list[int]]:
+    """Return the same by numbers: what each open proposal resembles, most alike first."""
+    found: dict[int, list[int]] = {}
+    for each in alike_among(proposals):
+        found.setdefault(each.of, []).append(each.other)
+    return found
+
+
 def _text(proposal: Proposal) -> str:
     return f"{proposal.title}\n{proposal.why}\n{proposal.body}"[:MOST_COMPARED_CHARS]
 

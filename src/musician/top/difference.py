@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from musician.protocol.values import dataclass
-from musician.reporting.diff_view import FileView, Line, file_view
+from musician.reporting.diff_view import TOO_LARGE, FileView, Line, file_view
 from musician.reporting.under_review import Change
 from musician.top.rows import Part, Row, row
-from musician.trees.diffs import FileDiff, patch_of, text_of_blob
+from musician.trees.diffs import FileDiff
 
 _SIGNS = {"+": "$text-success", "-": "$text-error", " ": ""}
 _HANG = 8
@@ -34,14 +34,12 @@ class OfLine:
         return self.file.old_path if self.side == "old" else self.file.path
 
 
-def file_rows(folder: Path, change: Change, file: FileDiff, *options: str) -> tuple[Row, ...]:
-    """Return the lines of a file, or one that says why there are none. ``options`` are git's. Blocks."""
+def file_rows(folder: Path, change: Change, file: FileDiff, *, is_space_ignored: bool) -> tuple[Row, ...]:
+    """Return the lines of a file, or one that says why there are none. Blocks."""
     key = f"file-{file.number}"
-    patch = patch_of(folder, change.old, change.new, file, *options)
-    if patch is None:
+    shown = file_view(folder, change.old, change.new, file, is_space_ignored=is_space_ignored)
+    if shown is TOO_LARGE:
         return (row(f"{key}-large", "   too large to show: musician review diff", "dim"),)
-    old, new = (text_of_blob(folder, blob) for blob in (file.old_blob, file.new_blob))
-    shown = None if file.added is None else file_view(patch, file.path, old, new)
     if shown is None:
         why = "no lines differ: it is binary, or only its name, its mode or its white space has changed"
         return (row(f"{key}-none", f"   {why}", "dim", hang=3),)

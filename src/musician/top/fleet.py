@@ -2,7 +2,7 @@
 
 from musician.processes.identity import host_name
 from musician.project import Project
-from musician.reporting.fleet import Worker, conducts, fleet_of, say_host, say_mixed, versions_of
+from musician.reporting.fleet import Worker, conducts, fleet_of, say_host, say_mixed
 from musician.reporting.overview import Overview
 from musician.top.needs import OfTask
 from musician.top.page import Folded, Page
@@ -14,7 +14,7 @@ class Fleet(Page):
     def fold(self, look: Overview, project: Project) -> Folded:
         rows: list[Row] = []
         hosts, conductor = fleet_of(project.store), conducts(project.store)
-        if mixed := say_mixed(versions_of(hosts, conductor)):
+        if mixed := say_mixed(hosts, conductor):
             rows.append(row("mixed", mixed))
         if conductor is not None:
             run = f"The run: Musician {conductor.version} on {conductor.host} (Python {conductor.python},"

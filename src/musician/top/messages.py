@@ -11,7 +11,7 @@ from musician.project import Project
 from musician.reporting.overview import Overview
 from musician.reporting.receipts import Mark, marks_of
 from musician.reporting.standing import Standing, names_of
-from musician.reporting.timeline import say_signer
+from musician.reporting.timeline import signers_of
 from musician.store.port import Store
 from musician.store.rows import MessageRow
 from musician.top.offers import say_offer
@@ -37,13 +37,8 @@ class Messages(Page):
         view = service.task_view(store, task_id)
         names = names_of(view)
         every = service.messages_of(store, task_id, most=MOST_SHOWN)
-        marks = marks_of(store, view, most=MOST_SHOWN)
-        signers = service.signers_of_messages(store, task_id)
-        rows = [
-            found
-            for each in every
-            for found in _rows(each, names, marks, by=say_signer(signers.get(each.id)))
-        ]
+        marks, by = marks_of(store, view, most=MOST_SHOWN), signers_of(store, task_id)
+        rows = [found for each in every for found in _rows(each, names, marks, by=by.get(each.id, ""))]
         return ((f"Messages of {task_id}", "bold"),), rows or [row("none", "Nothing was said yet.")]
 
     def start(self, rows: list[Row]) -> int:

@@ -13,7 +13,7 @@ from musician.protocol.values import dataclass
 from musician.reporting.overview import Overview
 from musician.runtime.proposing import Desk
 from musician.service.proposals import KeptProposal
-from musician.service.similarity import alike_among
+from musician.service.similarity import alike_to_each
 from musician.top.page import Folded, Page
 from musician.top.rows import Row, block, heading, nearest, row
 
@@ -40,9 +40,7 @@ class Proposals(Page):
 
     def fold(self, _: Overview, project: Project) -> Folded:
         every = service.list_proposals(project.store, only_open=False)
-        like: dict[int, list[int]] = {}
-        for each in alike_among(every):
-            like.setdefault(each.of, []).append(each.other)
+        like = alike_to_each(every)
         waiting = [each for each in every if each.row.status == _OPEN]
         rows = [found for each in waiting for found in self._rows(each, like.get(each.row.id, []))]
         decided = [each for each in every if each.row.status != _OPEN]

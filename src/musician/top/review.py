@@ -12,7 +12,7 @@ from musician.project import Project
 from musician.protocol.errors import MusicianError
 from musician.protocol.states import State
 from musician.protocol.values import dataclass
-from musician.reporting.comments import Places, places_of, rounds_of, say_draft, say_round
+from musician.reporting.comments import places_in, rounds_of, say_draft, say_round
 from musician.reporting.evidence import Evidence, evidence_of
 from musician.reporting.overview import Overview
 from musician.reporting.standing import Standing
@@ -159,10 +159,10 @@ class Review(Page):
 
     async def _open(self, change: Change, file: FileDiff) -> None:
         is_space_ignored = self._is_space_ignored
-        options = ("--ignore-all-space",) if is_space_ignored else ()
         folder = self.top.project.root.path
         try:
-            lines = await run_sync(partial(file_rows, folder, change, file, *options), abandon_on_cancel=True)
+            make = partial(file_rows, folder, change, file, is_space_ignored=is_space_ignored)
+            lines = await run_sync(make, abandon_on_cancel=True)
         except MusicianError as error:
             self.top.tell(str(error))
             return
@@ -269,10 +269,7 @@ def _said(project: Project, view: TaskView, change: Change | None) -> Iterator[R
     """Yield what was said to the work: the drafts that a verdict will send, and the last round with its answers."""
     comments = service.comments_of(project.store, view.row.task_id)
     rounds = rounds_of(project.store, view)[-1:]
-    if change is None or change.gone:
-        places: Places = {}
-    else:
-        places = places_of(project.root.path, comments, old=change.old, new=change.new)
+    places = places_in(project.root, comments, change)
     for each in comments:
         if each.message_id is None:
             text = f"{say_draft(each, places)} (sent with r or f; Enter drops it)"

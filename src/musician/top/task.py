@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import partial
 from itertools import chain
 from typing import ClassVar
 
@@ -12,7 +11,7 @@ from textual.binding import Binding, BindingType
 from musician import service
 from musician.project import Project
 from musician.protocol.errors import MusicianError
-from musician.reporting.needs_me import Need, needs_of
+from musician.reporting.needs_me import Need, needs_of_task
 from musician.reporting.overview import Overview, doing
 from musician.reporting.spending import say_usage
 from musician.reporting.standing import Standing
@@ -56,8 +55,7 @@ class Task(Page):
         standing = Standing(service.task_view(store, self._task_id))
         needs: tuple[Need, ...] = ()
         if self.plan is None:
-            waits = partial(service.waits_of, store)
-            needs = tuple(needs_of(standing, waits, is_conducted=look.is_conducted))
+            needs = tuple(needs_of_task(store, standing, is_conducted=look.is_conducted))
             self._offers = task_offers(project, standing, is_asked=bool(needs))
         self._is_asked = bool(needs)
         asked = chain.from_iterable(map(need_rows, needs))

@@ -16,26 +16,26 @@ from musician.protocol.names import NO_PLAN
 from musician.protocol.states import WAITING
 from musician.reporting import drawing
 from musician.reporting.asks import answers_to
-from musician.reporting.comments import Round, Said, places_of, rounds_of, said_beside, since
+from musician.reporting.comments import Round, Said, places_in, places_of, rounds_of, said_beside, since
 from musician.reporting.departures import departures_of
-from musician.reporting.diff_view import file_view
+from musician.reporting.diff_view import TOO_LARGE, file_view
 from musician.reporting.evidence import evidence_of
-from musician.reporting.fleet import conducts, fleet_of, say_mixed, versions_of
-from musician.reporting.needs_me import needs_of
+from musician.reporting.fleet import conducts, fleet_of, say_mixed
+from musician.reporting.needs_me import needs_of_task
 from musician.reporting.offers import offers_to
 from musician.reporting.plan_list import list_plans
 from musician.reporting.receipts import marks_of
 from musician.reporting.run_at_work import run_process
 from musician.reporting.spending import say_usage
 from musician.reporting.standing import Standing, names_of
-from musician.reporting.timeline import decisions, happenings, say_signer, session_names
+from musician.reporting.timeline import decisions, happenings, session_names, signers_of
 from musician.reporting.transcripts import sizes_of
 from musician.reporting.under_review import change_of, submission_of
 from musician.reporting.wording import say_anomaly
 from musician.runtime.bounds import bounds_of_task, say_bounds
-from musician.service.similarity import alike_among
+from musician.service.similarity import alike_to_each
 from musician.store.rows import CommentRow
-from musician.trees.diffs import FileDiff, files_between, patch_of, text_of_blob
+from musician.trees.diffs import FileDiff, files_between
 from musician.web.desk import MOST_LOG_LINES, Desk
 from musician.web.news import seen_before
 
@@ -121,7 +121,7 @@ def fleet(request: Request) -> HTMLResponse:
         run=run,
         here=host_name(),
         conductor=conductor,
-        mixed=say_mixed(versions_of(hosts, conductor)),
+        mixed=say_mixed(hosts, conductor),
     )
 
 
@@ -139,9 +139,7 @@ def task(request: Request) -> HTMLResponse:
     standing = _standing(request)
     view = standing.view
     messages = service.messages_of(desk.store, standing.task_id)
-    needs = tuple(
-        needs_of(standing, partial(service.waits_of, desk.store), is_conducted=desk.overview().is_conducted)
-    )
+    needs = tuple(needs_of_task(desk.store, standing, is_conducted=desk.overview().is_conducted))
     return desk.page(
         request,
         "task.html",
@@ -155,10 +153,7 @@ def task(request: Request) -> HTMLResponse:
         messages=messages[-MOST_SHOWN:],
         messages_left_out=max(0, len(messages) - MOST_SHOWN),
         marks=marks_of(desk.store, view, most=MOST_SHOWN),
-        signers={
-            message_id: say_signer(signer)
-            for message_id, signer in service.signers_of_messages(desk.store, standing.task_id).items()
-        },
+        signers=signers_of(desk.store, standing.task_id),
         names=names_of(view),
         evidence=evidence_of(desk.root, view),
         departures=departures_of(view),
@@ -172,10 +167,7 @@ def proposals(request: Request) -> HTMLResponse:
     """What musicians propose to keep, and which of it is nearly the same; what was decided stands below."""
     desk = desk_of(request)
     every = service.list_proposals(desk.store, only_open=False)
-    like: dict[int, list[int]] = {}
-    for each in alike_among(every):
-        like.setdefault(each.of, []).append(each.other)
-    return desk.page(request, "proposals.html", proposals=every, like=like)
+    return desk.page(request, "proposals.html", proposals=every, like=alike_to_each(every))
 
 
 def log(request: Request) -> HTMLResponse:
@@ -206,7 +198,7 @@ def review(request: Request) -> HTMLResponse:
     since_review = request.query_params.get("since") == "review"
     change = change_of(desk.root, view, since_review=since_review)
     written = service.comments_of(desk.store, standing.task_id)
-    places = places_of(desk.root.path, written, old=change.old, new=change.new) if change else {}
+    places = places_in(desk.root, written, change)
     deviations, findings = service.open_rows(view.journal)
     submission = submission_of(desk.store, standing)
     rounds = rounds_of(desk.store, view)
@@ -247,15 +239,9 @@ def changed_file(request: Request) -> Response:
     file = next((each for each in files if str(each.number) == number), None)
     if file is None:
         raise HTTPException(404)
-    options = ("--ignore-all-space",) if request.query_params.get("space") == "ignored" else ()
-    patch = patch_of(folder, old, new, file, *options)
-    shown = (
-        None
-        if patch is None or file.added is None
-        else file_view(
-            patch, file.path, text_of_blob(folder, file.old_blob), text_of_blob(folder, file.new_blob)
-        )
-    )
+    is_space_ignored = request.query_params.get("space") == "ignored"
+    found = file_view(folder, old, new, file, is_space_ignored=is_space_ignored)
+    shown = None if found is TOO_LARGE else found
     beside = _beside(desk, request.query_params.get("of"), old, new, file)
     lines = [line for hunk in shown.hunks for line in hunk.lines] if shown else []
     there = {"old": {line.old for line in lines}, "new": {line.new for line in lines}}
@@ -264,7 +250,7 @@ def changed_file(request: Request) -> Response:
         "file.html",
         file=file,
         shown=shown,
-        is_too_large=patch is None,
+        is_too_large=found is TOO_LARGE,
         beside=beside,
         apart=[
             each

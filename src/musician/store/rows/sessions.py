@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+from musician.protocol.names import succession_name
+
 
 class SessionRow(NamedTuple):
     task_id: str
@@ -13,6 +15,11 @@ class SessionRow(NamedTuple):
     ended_at: str | None
     exit_reason: str | None
     context_pct: float | None
+
+    @property
+    def name(self) -> str:
+        """By which people know it."""
+        return succession_name(self.task_id, self.number)
 
 
 class ProgramRow(NamedTuple):
