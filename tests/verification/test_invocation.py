@@ -107,14 +107,14 @@ def test_what_a_command_runs_of_a_file(command: str, path: str, runs: bool) -> N
 
 def test_the_same_command_for_other_files() -> None:
     pytest_command = read('CI=1 "$PY" -m pytest -q -o "a b=c" tests/old.py')
-    assert (
-        pytest_command.of_files(["tests/my test_a.py", "-t.py"], "--maxfail=0")
-        == "CI=1 \"$PY\" -m pytest -q -o 'a b=c' --maxfail=0 'tests/my test_a.py' ./-t.py"
+    assert pytest_command.of_files(["tests/my test_a.py", "-t.py"], to_the_end=True) == (
+        "CI=1 \"$PY\" -m pytest -q -o 'a b=c' --continue-on-collection-errors --maxfail=0"
+        " 'tests/my test_a.py' ./-t.py"
     )
-    assert read("python -m unittest -q tests.test_x").of_files(["tests/test_a.py"], "-v") == (
+    assert read("python -m unittest -q tests.test_x").of_files(["tests/test_a.py"], to_the_end=True) == (
         "python -m unittest -v tests.test_a"
     )
-    assert read("python -m unittest discover -s tests").of_files(["tests/test_a.py"], "-v") == (
+    assert read("python -m unittest discover -s tests").of_files(["tests/test_a.py"], to_the_end=True) == (
         "python -m unittest discover -s tests -v"
     )
 

@@ -31,13 +31,12 @@ from musician.verification.commands import CommandRunner, Ran
 from musician.verification.counts import Outcome
 from musician.verification.findings import named
 from musician.verification.imports import Project
-from musician.verification.invocation import Invocation, Runner, invocations, shared_out
+from musician.verification.invocation import Invocation, invocations, shared_out
 from musician.verification.oldtree import as_before, runner_beside
 from musician.verification.referees import Referee, changed_referees
 from musician.verification.run import settle
 from musician.verification.testcode import Candidate, by_name, changed_tests, outcomes_of, tests_in
 
-_ALL_OF_THEM = {Runner.PYTEST: ("--continue-on-collection-errors", "--maxfail=0"), Runner.UNITTEST: ()}
 IDLE = ("skipped", "xfailed")
 _KIND_NOW: Mapping[Outcome | None, FindingKind] = {
     None: FindingKind.NOT_RUN,
@@ -313,7 +312,7 @@ def _is_test(path: str) -> bool:
 def _of_files(hows: Iterable[Invocation], paths: Sequence[str]) -> tuple[str, ...]:
     """Return commands that run these test files, each by the first runner that reaches it."""
     shares, _ = shared_out(hows, paths)
-    return tuple(how.of_files(here, *_ALL_OF_THEM[how.runner]) for how, here in shares)
+    return tuple(how.of_files(here, to_the_end=True) for how, here in shares)
 
 
 def _outcomes(runs: Iterable[Ran]) -> dict[str, Outcome]:

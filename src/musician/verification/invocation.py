@@ -38,6 +38,10 @@ _NARROWING = {
     ),
     Runner.UNITTEST: frozenset(("-k", "-p", "--pattern")),
 }
+_TO_THE_END = {
+    Runner.PYTEST: ("--continue-on-collection-errors", "--maxfail=0"),
+    Runner.UNITTEST: ("-v",),
+}
 _START = frozenset({"-s", "--start-directory"})
 
 
@@ -80,12 +84,13 @@ class Invocation:
             return any(target in (module_name(path), path) for target in self.targets)
         return any(PurePosixPath(path).is_relative_to(PurePosixPath(target)) for target in self.targets)
 
-    def of_files(self, paths: Iterable[str], *more: str) -> str:
+    def of_files(self, paths: Iterable[str], *, to_the_end: bool = False) -> str:
         """Return the command that runs these test files, and no others if they can be named.
 
-        ``more`` are further options.
+        ``to_the_end``: no failure hides the tests after it, and every test is named.
         """
         paths = map(self.named, paths)
+        more = _TO_THE_END[self.runner] if to_the_end else ()
         if self.discovers_in is not None:
             return f"{self.head} {shlex.join(['discover', *self.options, *more])}"
         if self.runner is Runner.UNITTEST:

@@ -11,7 +11,7 @@ from typing import ClassVar, Self
 from musician.processes.output import one_line
 from musician.protocol import plain_json
 from musician.protocol.values import dataclass
-from musician.verification.findings import Stages
+from musician.verification.findings import Stages, counted
 
 MAX_NAMED_TESTS = 5
 """Failing tests named in the one line of a review; the others are counted."""
@@ -177,17 +177,13 @@ class VerificationResult:
         return f"; {one_line(joined, _MAX_BESIDES_CHARS)}" if said else ""
 
     def _seen(self) -> str:
-        counted = [command.counts for command in self.commands if command.counts is not None]
+        known = [command.counts for command in self.commands if command.counts is not None]
         # excused failures are named elsewhere
-        ran = sum(counts.ran - counts.failed for counts in counted)
-        skipped = sum(counts.skipped for counts in counted)
-        seen = []
-        if counted:
-            seen.append(f"{ran} test" + ("" if ran == 1 else "s"))
-        if skipped:
+        seen = [counted(sum(counts.ran - counts.failed for counts in known), "test")] if known else []
+        if skipped := sum(counts.skipped for counts in known):
             seen.append(f"{skipped} skipped")
         if uncounted := sum(command.counts is None and command.passed for command in self.commands):
-            seen.append("exit code 0 from " + (f"{uncounted} command" + ("" if uncounted == 1 else "s")))
+            seen.append(f"exit code 0 from {counted(uncounted, 'command')}")
         return ", ".join(seen)
 
     def to_json(self) -> str:

@@ -23,7 +23,7 @@ from musician.trees.git import Git
 from musician.verification.change import CodeChange, is_test_side
 from musician.verification.commands import CommandRunner, Ran
 from musician.verification.findings import Validity
-from musician.verification.invocation import Invocation, Runner, invocations
+from musician.verification.invocation import invocations
 from musician.verification.oldtree import as_now, runner_beside
 from musician.verification.testcode import Candidate, by_name, changed_tests, files_run, outcomes_of
 
@@ -85,7 +85,13 @@ async def _tried(
     if how is None:
         return Validity(why_not="outside the folder that the tests run in", left_out=len(found))
     candidates = tuple(each for each in candidates if how.reaches(each.path))
-    ran = await _run_there(change, candidates, how, runner=runner, time_limit_s=time_limit_s)
+    # Whole files: naming single tests would end the run if one of them does not exist.
+    files = tuple(dict.fromkeys(each.path for each in candidates))
+    put = as_now(file for file in change.files if is_test_side(file.path))
+    async with runner_beside(
+        runner, change.base, put=put, folder=how.folder, time_limit_s=time_limit_s
+    ) as beside:
+        ran = await beside.run(how.of_files(files, to_the_end=True))
     if ran.record is None:
         why = ran.result.why or "the run left no record"
         return Validity(why_not=f"on the code as it was: {why}", left_out=len(found))
@@ -99,28 +105,3 @@ async def _tried(
         cannot_fail=tuple(str(each) for each in passing),
         left_out=len(found) - examined,
     )
-
-
-async def _run_there(
-    change: CodeChange,
-    candidates: Sequence[Candidate],
-    how: Invocation,
-    *,
-    runner: CommandRunner,
-    time_limit_s: float,
-) -> Ran:
-    """Run whole test files: naming single tests would end the run if one of them does not exist."""
-    files = tuple(dict.fromkeys(each.path for each in candidates))
-    replaced = [file for file in change.files if is_test_side(file.path)]
-    command = how.of_files(files, *_ALL_OF_THEM[how.runner])
-    async with runner_beside(
-        runner, change.base, put=as_now(replaced), folder=how.folder, time_limit_s=time_limit_s
-    ) as there:
-        return await there.run(command)
-
-
-_ALL_OF_THEM = {
-    Runner.PYTEST: ("--continue-on-collection-errors", "--maxfail=0"),
-    Runner.UNITTEST: ("-v",),
-}
-"""Options with which no failure hides the tests after it, and every test is named."""
