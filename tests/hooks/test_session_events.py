@@ -130,7 +130,7 @@ def test_a_step_that_is_under_way_is_ended_after_a_clear(
     (claim,) = service.claims_of(store, "sess-ccc")
     assert service.duty_of(store, claim).item == "step 1"
     session = ManualSession(root=find_root(repository), store=store, claim=claim, settings=Settings())
-    session.finish_item("step 1", None, commit=True)
+    session.finish_item("step 1", commit=True)
     assert service.duty_of(store, claim).item == ""
 
 

@@ -384,7 +384,7 @@ def test_an_error_that_was_approved_leaves_nothing_to_mend(stage: Stage) -> None
         killed = ManualSession(
             root=find_root(stage.root), store=stage.store, claim=claim, settings=Settings()
         )
-        killed.store_records(killed.choose(CheckpointChosen(number=None), None)[1].records)
+        killed.store_records(killed.choose(CheckpointChosen(number=None))[1].records)
         before = stage.view(TASK).journal
         assert "submitted" in client.call("checkpoint", summary="all")
         assert EntryKind.REWORKED not in [row.kind for row in stage.view(TASK).journal[len(before) :]]

@@ -42,7 +42,7 @@ class Acting:
 
     def show_with_advice(self, document: Mapping[str, object], said: str, *more: str) -> None:
         """Print the result, and the advice for a session that has used this much of its context (D15)."""
-        advice = self._manual().advice(self.context_pct)  # anew: the command has changed what it depends on
+        advice = self._manual().advice()  # anew: the command has changed what it depends on
         remark = [f"context at {self.context_pct:g} %: {advice}"] if advice else []
         self.show({**document, "context_advice": advice or None}, said, *more, *remark)
 
@@ -51,8 +51,7 @@ class Acting:
             ManualSession,  # slow to import, and not always needed
         )
 
-        app = self.app
-        return ManualSession(root=app.root, store=app.store, claim=self.claim, settings=app.settings)
+        return ManualSession.of(self.app, self.claim, context_pct=self.context_pct)
 
 
 def acting(function: Callable[..., None]) -> Callable[..., None]:

@@ -33,7 +33,6 @@ def checkpoint(acting: Acting, number: int | None, summary: str | None, smoothne
         submit_checkpoint,
         acting.manual,
         number,
-        context_pct=acting.context_pct,
         summary=summary,
         smoothness=smoothness,
     )

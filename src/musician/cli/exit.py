@@ -46,7 +46,7 @@ def release(acting: Acting) -> None:
 
 
 def _exit(acting: Acting, reason: str, *, handoff: str | None) -> None:
-    path = acting.manual.exit(reason, handoff=handoff, context_pct=acting.context_pct)
+    path = acting.manual.exit(reason, handoff=handoff)
     document = {"state": "exited", "reason": reason, "handoff_path": path}
     acting.show(document, f"exited ({reason}); HANDOFF in {path}")
 

@@ -44,14 +44,14 @@ def step(
     if (text is None) is (act == "skipped"):
         raise click.UsageError("say why the step is skipped" if text is None else "only skipped takes a TEXT")
     item = f"step {number}" if agent is None else f"step {number} agent {agent}"
-    manual, context_pct = acting.manual, acting.context_pct
+    manual = acting.manual
     commit_id = None
     if act == "start":
-        manual.start(item, context_pct)
+        manual.start(item)
     elif act == "skipped":
-        manual.skip(item, text or "", context_pct)
+        manual.skip(item, text or "")
     else:
-        commit_id = manual.finish_item(item, context_pct, commit=commit, claims=said or "")
+        commit_id = manual.finish_item(item, commit=commit, claims=said or "")
     document = {"item": item, "done": act == "done", "commit_id": commit_id}
     noted = f"{item} {'started' if act == 'start' else act}"
     acting.show_with_advice(document, noted + (f" at {commit_id}" if commit_id else ""))
@@ -69,7 +69,7 @@ def _severity(ctx: click.Context, param: click.Parameter, value: str) -> Severit
 @acting
 def deviation(acting: Acting, severity: Severity, text: str) -> None:
     """Record a deviation from the plan."""
-    item = acting.manual.tell(DeviationTold(severity=severity, text=text), acting.context_pct)
+    item = acting.manual.tell(DeviationTold(severity=severity, text=text))
     document = {"item": item, "severity": severity, "text": text}
     acting.show_with_advice(document, f"{severity} deviation noted")
 
@@ -81,7 +81,7 @@ def deviation(acting: Acting, severity: Severity, text: str) -> None:
 @acting
 def self_correction(acting: Acting, text: str) -> None:
     """Record that earlier work was redone."""
-    item = acting.manual.tell(SelfCorrectionTold(text=text), acting.context_pct)
+    item = acting.manual.tell(SelfCorrectionTold(text=text))
     acting.show_with_advice({"item": item, "text": text}, "self-correction noted")
 
 
@@ -95,7 +95,7 @@ def correction(acting: Acting) -> None:
     The working tree of TASK is committed as that step. If the step is a revert, this command makes it: a new commit
     undoes the finished step.
     """
-    item, commit_id = acting.manual.correct(acting.context_pct)
+    item, commit_id = acting.manual.correct()
     document = {"item": item, "done": True, "commit_id": commit_id}
     acting.show_with_advice(document, f"{item} done" + (f" at {commit_id}" if commit_id else ""))
 
@@ -120,9 +120,9 @@ def error(acting: Acting, text: str | None, report: str | None, is_warning: bool
     if (text is None) is not is_warning:
         raise click.UsageError("give either a TEXT that says what failed, or --context-warning")
     if text is None:
-        message_id: int | None = acting.manual.warn(acting.context_pct)
+        message_id: int | None = acting.manual.warn()
     else:
-        message_id = acting.manual.report(text, report=report, context_pct=acting.context_pct)
+        message_id = acting.manual.report(text, report=report)
         if message_id is None:
             left = {"message_id": None, "state": "exited"}
             acting.show(left, "exited (retry exhaustion); its conductor decides how it goes on")

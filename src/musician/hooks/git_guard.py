@@ -32,7 +32,7 @@ def main(argv: "Sequence[str]", stdin: "TextIO | None" = None) -> int:
         if not context.exists:
             raise FileNotFoundError(f"there is no {context.database}")
         context.look(session_id)
-        return int(bool(context.played) and _refuses(context, session_id, argv, stdin or sys.stdin))
+        return int(bool(context.played) and _refuses(context, argv, stdin or sys.stdin))
     except Exception as error:  # an error of ours must not stop the git of a session that is no musician
         if not context.has_marks:
             return 0
@@ -42,10 +42,9 @@ def main(argv: "Sequence[str]", stdin: "TextIO | None" = None) -> int:
         context.close()
 
 
-def _refuses(context: "HookContext", session_id: str, argv: "Sequence[str]", stdin: "TextIO") -> bool:
+def _refuses(context: "HookContext", argv: "Sequence[str]", stdin: "TextIO") -> bool:
     """Whether something is wanted that was not granted; said, and written down where that can be done."""
     from musician import service
-    from musician.hooks.reminder import claim_of
     from musician.hooks.status_file import note_down
     from musician.protocol.errors import MusicianError
     from musician.protocol.policy.forbidden import Act, Refusal
@@ -58,8 +57,7 @@ def _refuses(context: "HookContext", session_id: str, argv: "Sequence[str]", std
         refusal = Refusal(act=act, what=what)
         _say(str(refusal))
         try:
-            claim = claim_of(context.played[0], session_id)
-            note_down(context, service.note_refusal(context.store, claim, refusal))
+            note_down(context, service.note_refusal(context.store, context.played[0].claim, refusal))
         except MusicianError as error:
             _say(f"the refusal is not in the journal: {error}")
         return True

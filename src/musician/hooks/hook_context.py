@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import apsw
 
     from musician.hooks.kept_reader import KeptReader
+    from musician.protocol.claim import Claim
 
 PATIENCE_S = 5.0
 """The longest a hook waits for the database, whatever the settings say (B10)."""
@@ -45,6 +46,7 @@ class Held:
         "heartbeat_age_s",
         "is_live",
         "plan_id",
+        "session_id",
         "state",
         "task_id",
         "undelivered",
@@ -52,6 +54,7 @@ class Held:
         "warned_pct",
     )
 
+    session_id: str
     task_id: str
     epoch: int
     state: str
@@ -63,10 +66,18 @@ class Held:
     warned_pct: "float | None"
     plan_id: "str | None"
 
-    def __init__(self, row: "Sequence[Any]") -> None:
+    def __init__(self, session_id: str, row: "Sequence[Any]") -> None:
+        self.session_id = session_id
         self.task_id, self.epoch, self.state, is_live, self.heartbeat_age_s = row[:5]
         self.undelivered, self.urgent, self.context_pct, self.warned_pct, self.plan_id = row[5:]
         self.is_live = bool(is_live)
+
+    @property
+    def claim(self) -> "Claim":
+        """As the service's verbs name it."""
+        from musician.protocol.claim import Claim
+
+        return Claim(task_id=self.task_id, session_id=self.session_id, epoch=self.epoch)
 
     @property
     def conducts(self) -> bool:
@@ -121,7 +132,7 @@ class HookContext(Project):
         """Find out what a session owns, and its subagent outlived; :class:`apsw.Error` if that cannot be read."""
         written_ns = marks.last_written_ns(self.database)
         rows = self._read("look.sql", session_id)
-        self.held = tuple(Held(row) for row in rows if row[0] is not None)
+        self.held = tuple(Held(session_id, row) for row in rows if row[0] is not None)
         self.is_conductor = len(rows) > len(self.held)
         self._keep_mark(session_id, written_ns)
         if agent_id is not None:

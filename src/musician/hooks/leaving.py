@@ -7,8 +7,6 @@ that takes the task up verifies before it believes any of that.
 from typing import TYPE_CHECKING
 
 from musician.hooks.measure import last_words, percent_used
-from musician.hooks.reminder import claim_of
-from musician.protocol.names import check_session_id
 from musician.runtime.manual.manual_session import ManualSession
 
 if TYPE_CHECKING:
@@ -18,17 +16,14 @@ if TYPE_CHECKING:
 
 def leave_all(event: "HookEvent", context: "HookContext", why: str) -> str:
     """Leave whatever the session plays; for the person, what was done and what comes next."""
-    session_id, settings = check_session_id(event.session_id), context.settings
-    root = context.root
-    used_pct = percent_used(event.transcript_path, set_window_tokens=settings.context.window_tokens)
+    window_tokens = context.settings.context.window_tokens
+    used_pct = percent_used(event.transcript_path, set_window_tokens=window_tokens)
     words = last_words(event.transcript_path)
     notes = f"The last that was said in the conversation:\n{words}" if words else ""
     left = []
     for held in context.played:
-        manual = ManualSession(
-            root=root, store=context.store, claim=claim_of(held, session_id), settings=settings
-        )
-        path = manual.exit(f"context exhaustion: {why}", handoff=None, notes=notes, context_pct=used_pct)
+        manual = ManualSession.of(context, held.claim, context_pct=used_pct)
+        path = manual.exit(f"context exhaustion: {why}", handoff=None, notes=notes)
         left.append(f"{held.task_id} is handed off ({path})")
     tasks = [held.task_id for held in context.played]
     return (

@@ -121,7 +121,7 @@ def _told(context: HookContext, root: "Root", taken: "TakenUp") -> str:
     elif taken.question:
         lines.append(f"Asked the conductor: {taken.question}\nEnd your turn; play nothing before the answer.")
     else:
-        lines.append(_next(context, root, taken))
+        lines.append(_next(context, taken))
     return "\n".join(line for line in lines if line)
 
 
@@ -149,12 +149,12 @@ def _unheard(context: HookContext, claim: "Claim") -> "tuple[MessageRow, ...]":
     return unread
 
 
-def _next(context: HookContext, root: "Root", taken: "TakenUp") -> str:
+def _next(context: HookContext, taken: "TakenUp") -> str:
     """The next item with its own text, and the call that begins it."""
     from musician.protocol.musician.program import CheckpointItem
     from musician.runtime.manual.manual_session import ManualSession
 
-    manual = ManualSession(root=root, store=context.store, claim=taken.claim, settings=context.settings)
+    manual = ManualSession.of(context, taken.claim)
     item = next((each for each in manual.program.items if each.item == taken.next_item), None)
     if item is None:
         return "Everything is approved: call `complete`."

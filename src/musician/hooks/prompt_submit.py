@@ -25,9 +25,9 @@ def answer(event: "HookEvent", context: "HookContext") -> "Answer | None":
 
         return additional_context(event.name, woken(context, event.session_id or ""))
     from musician import service
-    from musician.hooks.reminder import claim_of, pointers, where
+    from musician.hooks.reminder import pointers, where
 
-    claims = [claim_of(held, event.session_id or "") for held in context.played]
+    claims = [held.claim for held in context.played]
     lines = [where(context)]
     lines += [pointers(context, claim, service.undelivered(context.store, claim)) for claim in claims]
     return additional_context(event.name, "\n".join(line for line in lines if line))

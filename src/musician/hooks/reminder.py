@@ -5,7 +5,7 @@ pointed at (D12).
 """
 
 from musician import service
-from musician.hooks.hook_context import Held, HookContext
+from musician.hooks.hook_context import HookContext
 from musician.protocol.claim import Claim
 from musician.protocol.states import CLAIMABLE, State
 from musician.store.rows import MessageRow
@@ -24,11 +24,6 @@ _NEXT = {
 }
 
 
-def claim_of(held: Held, session_id: str) -> Claim:
-    """The claim, as the service's verbs name it."""
-    return Claim(task_id=held.task_id, session_id=session_id, epoch=held.epoch)
-
-
 def where(context: HookContext) -> str:
     """Each live claim's state, and what that asks for; one line each."""
     return "\n".join(
@@ -36,7 +31,7 @@ def where(context: HookContext) -> str:
     )
 
 
-def standing(context: HookContext, session_id: str) -> str:
+def standing(context: HookContext) -> str:
     """Where a session works, before anything else: it may stand elsewhere (D43); who it is, what it has begun, and what
     has been said to it."""
     lines = [f"Work only in: {tree}" for tree in map(context.tree_of, context.played) if tree]
@@ -49,7 +44,7 @@ def standing(context: HookContext, session_id: str) -> str:
         if begun:
             lines.append(f"Begun, and not done: {', '.join(each.item for each in begun)}.")
         unread = service.unread(context.store, held.task_id)
-        lines.append(pointers(context, claim_of(held, session_id), unread))
+        lines.append(pointers(context, held.claim, unread))
     if context.played:
         lines.append(where(context))
         lines.append("`claim` without a task tells the instruction, the tree and the next step.")

@@ -110,14 +110,14 @@ def _told(event: "HookEvent", context: "HookContext", session_id: str) -> "list[
 def _come_back(event: "HookEvent", context: "HookContext", session_id: str) -> "list[str]":
     from musician import service
     from musician.hooks.client import met
-    from musician.hooks.reminder import claim_of, lost, standing
+    from musician.hooks.reminder import lost, standing
 
     if context.played:
         here = met(transcript_path=event.transcript_path, source=event.text("source"))
         service.meet_client(context.store, session_id, here)
     for held in context.played:
-        service.beat(context.store, claim_of(held, session_id))
-    return [text for text in (standing(context, session_id), lost(context)) if text]
+        service.beat(context.store, held.claim)
+    return [text for text in (standing(context), lost(context)) if text]
 
 
 def _follow(event: "HookEvent", context: "HookContext", session_id: str, source: str) -> "list[str]":
@@ -147,7 +147,7 @@ def _follow(event: "HookEvent", context: "HookContext", session_id: str, source:
         )
         return [
             "The conversation before this one was cleared; its claims are yours.",
-            standing(context, session_id),
+            standing(context),
         ]
     told = [
         f"{claim.task_id} stays with session {claim.session_id}: this one owns nothing"

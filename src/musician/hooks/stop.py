@@ -16,7 +16,6 @@ from musician.hooks.answers import block, notice
 from musician.hooks.status_file import note_down
 from musician.hooks.stop_counting import this_stop
 from musician.processes.life_lock import is_held, lock_path
-from musician.protocol.claim import Claim
 from musician.protocol.errors import ClaimLost, DatabaseUnusable
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.rules.gate import CLIENT_CAP, Decision, Duty, Keep, Wait, decide, spent
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from musician.hooks.answers import Answer
     from musician.hooks.event import HookEvent
     from musician.hooks.hook_context import HookContext
+    from musician.protocol.claim import Claim
 
 MONITOR = "the conductor's messages and verdicts"
 """What the plugin's monitor is called in the client."""
@@ -48,8 +48,7 @@ def answer(event: "HookEvent", context: "HookContext") -> "Answer | None":
         if isinstance(decision, Wait):
             from musician.hooks.stop_waiting import wait_for_conductor
 
-            claim = _claim(event, context, decision.duty)
-            decision = wait_for_conductor(context, claim)
+            decision = wait_for_conductor(context, _claim(context, decision.duty))
         if isinstance(decision, Keep) and event.text("permission_mode") == "plan":
             return notice(
                 f"musician: {decision.duty.task_id} stays yours. It goes on once you leave plan mode (Shift+Tab)"
@@ -66,11 +65,9 @@ def trouble(event: "HookEvent", context: "HookContext", problem: str) -> "Answer
 
 
 def _decided(event: "HookEvent", context: "HookContext") -> Decision:
-    session_id = event.session_id or ""
     duties = [Duty(task_id=held.task_id, state=State(held.state)) for held in context.live if held.conducts]
     for held in context.played:
-        claim = Claim(task_id=held.task_id, session_id=session_id, epoch=held.epoch)
-        duties.append(service.duty_of(context.store, claim))
+        duties.append(service.duty_of(context.store, held.claim))
     return decide(duties, is_woken=_is_woken(event), has_tools=_has_tools(context))
 
 
@@ -88,8 +85,7 @@ def _count_subagents(event: "HookEvent", context: "HookContext") -> None:
     if isinstance(running, list):
         ids = frozenset(str(task.get("id")) for task in running if isinstance(task, dict))
         for held in context.played:
-            claim = Claim(task_id=held.task_id, session_id=event.session_id or "", epoch=held.epoch)
-            service.end_subagents_but(context.store, claim, ids)
+            service.end_subagents_but(context.store, held.claim, ids)
 
 
 def _is_woken(event: "HookEvent") -> bool:
@@ -116,7 +112,7 @@ def _kept(event: "HookEvent", context: "HookContext", keep: Keep) -> "Answer":
     if not why:
         return block(keep.reason)
     if not stops.is_repeat and keep.duty.task_id != CONDUCTOR:
-        note_down(context, service.allow_stop(context.store, _claim(event, context, keep.duty), why))
+        note_down(context, service.allow_stop(context.store, _claim(context, keep.duty), why))
     return notice(f"musician: {keep.duty.task_id} is {keep.duty.state}, and its session was let stop: {why}")
 
 
@@ -134,9 +130,8 @@ def _client_cap() -> int:
     return int(value) if value.isascii() and value.isdigit() else CLIENT_CAP
 
 
-def _claim(event: "HookEvent", context: "HookContext", duty: Duty) -> Claim:
-    epoch = next(held.epoch for held in context.live if held.task_id == duty.task_id)
-    return Claim(task_id=duty.task_id, session_id=event.session_id or "", epoch=epoch)
+def _claim(context: "HookContext", duty: Duty) -> "Claim":
+    return next(held.claim for held in context.live if held.task_id == duty.task_id)
 
 
 def _leave_trace(event: "HookEvent", context: "HookContext", problem: str) -> None:

@@ -65,7 +65,7 @@ def _heard_nothing(context: "HookContext", claim: Claim, seen: Observation) -> D
     """
     from musician.runtime.manual.manual_session import ManualSession
 
-    manual = ManualSession(root=context.root, store=context.store, claim=claim, settings=context.settings)
+    manual = ManualSession.of(context, claim)
     if not manual.hear_nothing(conductor_is_fresh=is_fresh(seen.conductor_age_s, context.settings)):
         return None
     reason = (

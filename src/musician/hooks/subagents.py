@@ -27,12 +27,11 @@ def answer(event: "HookEvent", context: "HookContext") -> "Answer | None":
 def begin(event: "HookEvent", context: "HookContext") -> None:
     """It runs from now on, under what its session plays: begun, or spoken to again after it had stopped."""
     from musician import service
-    from musician.hooks.reminder import claim_of
     from musician.store.queries.subagents import SubagentRow
 
     subagent = SubagentRow(agent_id=event.agent_id or "", kind=event.text("agent_type"))
     for held in context.played:
-        service.begin_subagent(context.store, claim_of(held, event.session_id or ""), subagent)
+        service.begin_subagent(context.store, held.claim, subagent)
     _note_down(context, f"{subagent} started")
 
 

@@ -28,7 +28,7 @@ def answer(event: "HookEvent", context: "HookContext") -> "Answer | None":
         return None
     for held in context.live:
         _show_life(event, context, held, numbers)
-    said = [*_told(event, context), *_weighed(event, context, numbers, used_pct)]
+    said = [*_told(context), *_weighed(event, context, numbers, used_pct)]
     return additional_context(event.name, "\n".join(said)) if said else None
 
 
@@ -79,7 +79,6 @@ def _reached(used_pct: float, numbers: "Numbers") -> float:
 def _show_life(event: "HookEvent", context: "HookContext", held: "Held", numbers: "Numbers") -> None:
     from musician import service
     from musician.hooks.client import met
-    from musician.hooks.reminder import claim_of
     from musician.service import Conducting
 
     session_id = event.session_id or ""
@@ -91,14 +90,14 @@ def _show_life(event: "HookEvent", context: "HookContext", held: "Held", numbers
         here = met(transcript_path=event.transcript_path, source=None)
         service.meet_client(context.store, session_id, here)
     if _is_due(held, numbers):
-        service.beat(context.store, claim_of(held, session_id))
+        service.beat(context.store, held.claim)
 
 
-def _told(event: "HookEvent", context: "HookContext") -> "list[str]":
+def _told(context: "HookContext") -> "list[str]":
     from musician import service
-    from musician.hooks.reminder import claim_of, pointers
+    from musician.hooks.reminder import pointers
 
-    claims = [claim_of(held, event.session_id or "") for held in context.played if held.undelivered]
+    claims = [held.claim for held in context.played if held.undelivered]
     said = (pointers(context, claim, service.undelivered(context.store, claim)) for claim in claims)
     return [text for text in said if text]
 
@@ -111,7 +110,6 @@ def _weighed(
     That a context is spent the conductor hears at once, whatever its session does about it (D42).
     """
     from musician import service
-    from musician.hooks.reminder import claim_of
     from musician.hooks.status_file import note_down
 
     if used_pct is None or not context.played:
@@ -119,7 +117,7 @@ def _weighed(
     session_id = event.session_id or ""
     for held in context.played:
         if _is_news(held, numbers, used_pct):
-            service.measure_context(context.store, claim_of(held, session_id), used_pct)
+            service.measure_context(context.store, held.claim, used_pct)
     reached, warned = _reached(used_pct, numbers), context.played[0].warned_pct or 0.0
     if reached == warned:
         return []
@@ -127,23 +125,21 @@ def _weighed(
     if warned < reached == numbers.thresholds_pct[-1]:
         told = f"its context is spent: {used_pct:.0f} % are used"
         note_down(context, service.tell_conductor(context.store, session_id, told))
-    return _asked(event, context, used_pct) if reached > warned else []
+    return _asked(context, used_pct) if reached > warned else []
 
 
-def _asked(event: "HookEvent", context: "HookContext", used_pct: float) -> "list[str]":
+def _asked(context: "HookContext", used_pct: float) -> "list[str]":
     """Return what the engine requires of the session now, with the tools for it; nothing if it waits already."""
-    from musician.hooks.reminder import claim_of
     from musician.protocol.rules.budget import Stance, evaluate
     from musician.runtime.manual.manual_session import ManualSession
 
-    settings, claim = context.settings, claim_of(context.played[0], event.session_id or "")
-    manual = ManualSession(root=context.root, store=context.store, claim=claim, settings=settings)
-    advice = manual.advice(used_pct)
+    manual = ManualSession.of(context, context.played[0].claim, context_pct=used_pct)
+    advice = manual.advice()
     if not advice:
         return []
     tool = "`error` without text is that warning"
-    if evaluate(used_pct, None, settings) is Stance.EXIT:
+    if evaluate(used_pct, None, context.settings) is Stance.EXIT:
         tool = "`handoff` does both"
-    elif manual.state(used_pct).agreement.holds:
+    elif manual.state().agreement.holds:
         tool = "`handoff` ends it there"
     return [f"Context: {used_pct:.0f} % used: {advice}. {tool}."]

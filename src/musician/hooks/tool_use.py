@@ -20,8 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from musician.hooks.answers import Answer
     from musician.hooks.event import HookEvent
-    from musician.hooks.hook_context import Held, HookContext
-    from musician.protocol.claim import Claim
+    from musician.hooks.hook_context import HookContext
     from musician.protocol.policy.forbidden import Act, Refusal
 
 JUDGED_WITHIN_S = 1.0
@@ -128,7 +127,7 @@ def _interrupted(event: "HookEvent", context: "HookContext", tool: str, verb: st
         from musician import service
         from musician.protocol.errors import DatabaseUnusable
 
-        claim = _claim(held, event)
+        claim = held.claim
         urgent = service.urgent_messages(context.store, claim)
         try:
             service.deliver(context.store, claim, tuple(message.id for message in urgent))
@@ -165,7 +164,7 @@ def _after_the_end(event: "HookEvent", context: "HookContext", tool: str) -> "An
     from musician.hooks.reminder import is_free
 
     for held in context.held:
-        if not held.conducts and service.was_taken(context.store, _claim(held, event)):
+        if not held.conducts and service.was_taken(context.store, held.claim):
             text = f"This session's claim on {held.task_id} was taken over: nothing more is written by it. "
             if is_free(context, held.task_id):
                 return deny(
@@ -239,7 +238,7 @@ def _judged(event: "HookEvent", context: "HookContext", tool: str) -> "Answer | 
         granted = service.grants_of(store, *(held.task_id for held in context.played))
         refusal = _refusal(event, context, tool, granted)
         if refusal is not None and event.agent_id is None:
-            note_down(context, service.note_refusal(store, _claim(context.played[0], event), refusal))
+            note_down(context, service.note_refusal(store, context.played[0].claim, refusal))
     except Exception as error:  # the act is refused even if that cannot be written down
         _log(f"{event.name}: the refusal is not in the journal: {error}")
     return None if refusal is None else deny(event.name, str(refusal))
@@ -302,9 +301,3 @@ def _tree(context: "HookContext", cwd: str) -> str:
 
 def _log(text: str) -> None:
     print(f"musician hook {text}", file=sys.stderr)  # noqa: T201  # the client's debug log
-
-
-def _claim(held: "Held", event: "HookEvent") -> "Claim":
-    from musician.protocol.claim import Claim
-
-    return Claim(task_id=held.task_id, session_id=event.session_id or "", epoch=held.epoch)

@@ -37,16 +37,15 @@ class Reply:
 
 def step(served: ServedSession, *, n: int, act: str, why: str = "") -> str:
     manual, item = served.manual, f"step {n}"
-    context_pct = served.context_pct(manual.claim)
     if act == "skipped":
         if not why.strip():
             raise BadField(field="why", value=why, reason="say why it is left out")
-        manual.skip(item, why, context_pct)
+        manual.skip(item, why)
         return f"{item} skipped: a Medium deviation, to be ruled by the conductor"
     if act == "start":
-        manual.start(item, context_pct)
+        manual.start(item)
         return f"{item} started"
-    return _done(served, item, manual.finish_item(item, context_pct, commit=True))
+    return _done(served, item, manual.finish_item(item, commit=True))
 
 
 def agent(served: ServedSession, *, piece: str, act: str, report: str = "") -> str:
@@ -54,37 +53,35 @@ def agent(served: ServedSession, *, piece: str, act: str, report: str = "") -> s
     if named is None:
         raise BadField(field="piece", value=piece, reason="name step and piece, as 2.1")
     manual, item = served.manual, f"step {int(named['step'])} agent {int(named['piece'])}"
-    context_pct = served.context_pct(manual.claim)
     if act == "launched":
-        manual.start(item, context_pct)
+        manual.start(item)
     else:
-        manual.finish_item(item, context_pct, commit=False, claims=report)
+        manual.finish_item(item, commit=False, claims=report)
     return f"{item} {act}"
 
 
 def deviation(served: ServedSession, *, severity: str, text: str) -> str:
     manual, named = served.manual, parse_severity(severity)
-    manual.tell(DeviationTold(severity=named, text=text), served.context_pct(manual.claim))
+    manual.tell(DeviationTold(severity=named, text=text))
     return f"{named} deviation noted"
 
 
 def self_correction(served: ServedSession, *, text: str) -> str:
     manual = served.manual
-    manual.tell(SelfCorrectionTold(text=text), served.context_pct(manual.claim))
+    manual.tell(SelfCorrectionTold(text=text))
     return "self-correction noted"
 
 
 def correction(served: ServedSession) -> str:
     manual = served.manual
-    return _done(served, *manual.correct(served.context_pct(manual.claim)))
+    return _done(served, *manual.correct())
 
 
 def error(served: ServedSession, *, text: str = "") -> str:
     manual = served.manual
-    used_pct = served.context_pct(manual.claim)
     if not text.strip():
-        return f"warned by message {manual.warn(used_pct)}. {END_YOUR_TURN}"
-    message_id = manual.report(text, report=None, context_pct=used_pct)
+        return f"warned by message {manual.warn()}. {END_YOUR_TURN}"
+    message_id = manual.report(text, report=None)
     if message_id is None:
         served.release_lock(manual.claim.task_id)
         return f"{manual.claim.task_id} is handed off: that was its last retry. Write nothing more."
@@ -93,7 +90,7 @@ def error(served: ServedSession, *, text: str = "") -> str:
 
 def ask_conductor(served: ServedSession, *, text: str) -> str:
     manual = served.manual
-    message_id = manual.ask(text, context_pct=served.context_pct(manual.claim))
+    message_id = manual.ask(text)
     return f"asked as message {message_id}. Go on with the step; the answer is due before the next."
 
 
@@ -143,7 +140,7 @@ def complete(served: ServedSession) -> str:
 
 def handoff(served: ServedSession, *, reason: str, notes: str = "") -> str:
     manual = served.manual
-    path = manual.exit(reason, handoff=None, notes=notes, context_pct=served.context_pct(manual.claim))
+    path = manual.exit(reason, handoff=None, notes=notes)
     served.release_lock(manual.claim.task_id)
     return f"{manual.claim.task_id} is handed off, HANDOFF in {path}. Write nothing more."
 

@@ -88,11 +88,10 @@ class ServedSession:
 
     @property
     def manual(self) -> ManualSession:
-        return ManualSession(root=self.root, store=self.store, claim=self.claim, settings=self.settings)
-
-    def context_pct(self, claim: Claim) -> float | None:
-        """Return the context reading that the client's hooks measured last; None if there is none (D15)."""
-        return service.context_of(self.store, claim)
+        """The session on its claim, with the context reading that the client's hooks measured last (D15)."""
+        claim = self.claim
+        used_pct = service.context_of(self.store, claim)
+        return ManualSession.of(self._project, claim, context_pct=used_pct)
 
     # -- being alive ---------------------------------------------------------------------------------------------
 

@@ -57,11 +57,8 @@ def _describe(taken: TakenUp) -> str:
 async def checkpoint(served: ServedSession, *, summary: str, smoothness: int | None = None) -> str:
     """Commit, verify and submit, or say exactly what failed (D16)."""
     manual = await run_sync(lambda: served.manual)
-    context_pct = await run_sync(served.context_pct, manual.claim)
     try:
-        found, message_id = await submit_checkpoint(
-            manual, None, context_pct=context_pct, summary=summary, smoothness=smoothness
-        )
+        found, message_id = await submit_checkpoint(manual, None, summary=summary, smoothness=smoothness)
     except NotGreen as red:
         failing = cut(red.failing, MOST_FAILING_BYTES)
         following = "Mend it and call checkpoint again."

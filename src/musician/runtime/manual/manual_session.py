@@ -7,9 +7,11 @@ program still runs the verification and fills in the submission; nobody's word s
 
 from collections.abc import Iterable
 from functools import cached_property
+from typing import Self
 
 from musician import service
 from musician.plans.model import TaskSpec
+from musician.project import Project
 from musician.protocol.claim import Claim
 from musician.protocol.errors import EvidenceMissing, InvalidPlan
 from musician.protocol.journal import Entry, EntryKind, Progress
@@ -54,20 +56,46 @@ _EVENTS = {
 
 
 class ManualSession:
-    """One claim with its task, tree and files, each opened when it is needed. All calls block."""
+    """One claim with its task, tree and files, each opened when it is needed. All calls block.
+
+    ``context_pct`` is how much of its context it has used now, None if nobody says.
+    """
 
     def __init__(
-        self, *, root: Root, store: Store, claim: Claim, settings: Settings, world: World = WORLD
+        self,
+        *,
+        root: Root,
+        store: Store,
+        claim: Claim,
+        settings: Settings,
+        context_pct: float | None = None,
+        world: World = WORLD,
     ) -> None:
         self.root, self.store, self.claim, self.world = root, store, claim, world
+        self.context_pct = context_pct
         self.settings = settings_of_task(store, claim.task_id, settings)
         self.task_files = TaskFiles(root, claim.task_id)
         self._has_told_news = False
 
+    @classmethod
+    def of(cls, project: Project, claim: Claim, *, context_pct: float | None = None) -> Self:
+        return cls(
+            root=project.root,
+            store=project.store,
+            claim=claim,
+            settings=project.settings,
+            context_pct=context_pct,
+        )
+
     def read_anew(self) -> "ManualSession":
         """Return the same session with fresh data from the database."""
         return ManualSession(
-            root=self.root, store=self.store, claim=self.claim, settings=self.settings, world=self.world
+            root=self.root,
+            store=self.store,
+            claim=self.claim,
+            settings=self.settings,
+            context_pct=self.context_pct,
+            world=self.world,
         )
 
     # -- what there is ------------------------------------------------------------------------------------------
@@ -126,7 +154,7 @@ class ManualSession:
     @cached_property
     def progress(self) -> Progress:
         """The progress by the journal, including verdicts it has not recorded yet."""
-        return self.state(None).progress
+        return self.state().progress
 
     @property
     def open_question(self) -> str:
@@ -139,34 +167,34 @@ class ManualSession:
         """Write entries into the journal and the files in ``temp/``."""
         self.store_records([r.Write(entries=entries)])
 
-    def tell(self, told: i.DeviationTold | i.SelfCorrectionTold, context_pct: float | None) -> str:
+    def tell(self, told: i.DeviationTold | i.SelfCorrectionTold) -> str:
         """Record what was reported of the current item, and return that item, "" between two."""
-        state, ready = self.choose(told, context_pct)
+        state, ready = self.choose(told)
         self.store_records(ready.records)
         return state.item
 
-    def start(self, item: str, context_pct: float | None) -> None:
+    def start(self, item: str) -> None:
         """Begin an item; after a verdict this is the return to work.
 
         Refused while the phase pauses: then only the session's arrival at this boundary is recorded
         (PLAN-21).
         """
         self.stand_still()
-        _, ready = self.choose(i.BeginningChosen(item=item), context_pct)
+        _, ready = self.choose(i.BeginningChosen(item=item))
         pieces.begin(self.root, self.store, self.claim, self.tree, item)
         self.store_records(ready.records)
 
-    def skip(self, item: str, why: str, context_pct: float | None) -> None:
+    def skip(self, item: str, why: str) -> None:
         """Leave an item out, for a reason that the judge of the next submission rules on (D29)."""
-        self.store_records(self.choose(i.SkippingChosen(item=item, why=why), context_pct)[1].records)
+        self.store_records(self.choose(i.SkippingChosen(item=item, why=why))[1].records)
 
-    def correct(self, context_pct: float | None) -> tuple[str, str | None]:
+    def correct(self) -> tuple[str, str | None]:
         """Finish the conductor's next correction step; return which it was, and its commit's id (D17).
 
         The tree's changes are committed as that step; a revert is done here, with git, in a tree without
         unfinished work.
         """
-        state, ready = self.choose(i.CorrectionChosen(), context_pct)
+        state, ready = self.choose(i.CorrectionChosen())
         service.beat(self.store, self.claim)  # a lost claim commits nothing
         play, commit = state.current, None
         assert isinstance(play, Play)  # noqa: S101  # else the engine has refused
@@ -182,16 +210,14 @@ class ManualSession:
         if self.view.pause and self.view.row.state not in WAITING and last != EntryKind.PAUSED:
             self.note(Entry(kind=EntryKind.PAUSED, text=self.view.pause))
 
-    def finish_item(
-        self, item: str, context_pct: float | None, *, commit: bool, claims: str = ""
-    ) -> str | None:
+    def finish_item(self, item: str, *, commit: bool, claims: str = "") -> str | None:
         """Finish an item; with ``commit`` its tree is committed first. Returns the commit's id.
 
         ``claims`` is what a subagent told of its piece; the next checkpoint compares it with what it finds
         (D19).
         """
         service.beat(self.store, self.claim)  # a lost claim commits nothing
-        state, ready = self.choose(i.EndingChosen(item=item), context_pct)
+        state, ready = self.choose(i.EndingChosen(item=item))
         if commit:
             self.tree.keep(item, self.program.play(item).title)
         commit_id, found = pieces.end(
@@ -213,54 +239,54 @@ class ManualSession:
         commit = self.tree.keep(rework.item, rework.check.title)
         self.store_records(_done(state, rework.item, commit))
 
-    def ask(self, text: str, *, context_pct: float | None) -> int:
+    def ask(self, text: str) -> int:
         """Ask the conductor something, to be answered before the next item is begun (D21); return the
         message's id.
         """
-        return self.store_records(self.choose(i.QuestionTold(text=text), context_pct)[1].records) or 0
+        return self.store_records(self.choose(i.QuestionTold(text=text))[1].records) or 0
 
-    def report(self, text: str, *, report: str | None, context_pct: float | None) -> int | None:
+    def report(self, text: str, *, report: str | None) -> int | None:
         """Report a failure, whose answer is then awaited; return the message's id.
 
         None means it was the last failure that the task is allowed, and the session has handed off (D3).
         """
         failed = i.FailureChosen(text=text, report=report or "")
-        return self.store_records(self.choose(failed, context_pct)[1].records)
+        return self.store_records(self.choose(failed)[1].records)
 
-    def warn(self, context_pct: float | None) -> int:
+    def warn(self) -> int:
         """Report a context warning with the program's estimate, whose answer is then awaited; return the
         message's id.
         """
-        return self.store_records(self.choose(i.WarningChosen(), context_pct)[1].records) or 0
+        return self.store_records(self.choose(i.WarningChosen())[1].records) or 0
 
     def hear_nothing(self, *, conductor_is_fresh: bool) -> bool:
         """End a wait for the conductor without an answer; return whether the session must leave (D11)."""
-        _, ready = self.choose(i.WaitTimedOut(conductor_is_fresh=conductor_is_fresh), None)
+        _, ready = self.choose(i.WaitTimedOut(conductor_is_fresh=conductor_is_fresh))
         if any(isinstance(record, r.ExitClaim) for record in ready.records):
             return True
         self.store_records(ready.records)
         return False
 
-    def choose(self, given: i.Input, context_pct: float | None) -> tuple[MusicianState, r.Ready]:
+    def choose(self, given: i.Input) -> tuple[MusicianState, r.Ready]:
         """Return the engine's answer; nothing is stored yet. The table decides whether the row's state allows
         it.
 
         The engine hears the conductor's decisions first, except for an input that only reports something.
         """
         if isinstance(given, _TOLD):
-            return step(self._rebuilt(context_pct), given)
+            return step(self._rebuilt(), given)
         self.check_undriven()
         event, state = _EVENTS.get(type(given)), self.view.row.state
         is_at_work = state is State.WORKING or (event is Event.REPORT and state in VERDICTS)
         if event is not None and not (is_at_work and event in (Event.RESUME, Event.REPORT)):
             find(state, event, task_id=self.claim.task_id, actor=Actor.OWNER)
-        hearing, heard = self._hear(context_pct)
+        hearing, heard = self._hear()
         chosen, ready = step(hearing, given)
         return chosen, replace(ready, records=(*heard, *ready.records))
 
-    def _hear(self, context_pct: float | None) -> tuple[MusicianState, tuple[r.Record, ...]]:
+    def _hear(self) -> tuple[MusicianState, tuple[r.Record, ...]]:
         """Return the engine's state after hearing the row's verdict, and the records that follow from it."""
-        state, answer = self._rebuilt(context_pct), self._unheard[1]
+        state, answer = self._rebuilt(), self._unheard[1]
         if answer is None:
             return state, ()
         state, ready = step(state, arrived(self.view, state, answer))
@@ -293,13 +319,11 @@ class ManualSession:
             message_id = self.store_record(record) or message_id
         return message_id
 
-    def advice(self, context_pct: float | None) -> str:
-        """Return what a context reading requires of the session now (D15); "" if nothing, or without a
-        reading.
-        """
-        if context_pct is None:
+    def advice(self) -> str:
+        """Return what its context requires of the session now (D15); "" if nothing, or without a reading."""
+        if self.context_pct is None:
             return ""
-        state = self.state(context_pct)
+        state = self.state()
         stance = stance_of(state)
         if self.view.row.state is State.ERROR and stance is not Stance.EXIT:
             return ""  # it has reported, and waits
@@ -309,13 +333,13 @@ class ManualSession:
 
     # -- the end ------------------------------------------------------------------------------------------------
 
-    def exit(self, reason: str, *, handoff: str | None, context_pct: float | None, notes: str = "") -> str:
+    def exit(self, reason: str, *, handoff: str | None, notes: str = "") -> str:
         """Exit; return where the HANDOFF is: the session's own, or the program's with the session's
         ``notes``.
         """
         service.beat(self.store, self.claim)  # before anything is set aside
         chosen = i.LeavingChosen(reason=reason, handoff=handoff or "", notes=notes)
-        _, ready = self.choose(chosen, context_pct)
+        _, ready = self.choose(chosen)
         end_what_runs(self.store, self.view, self.tree.path, self.settings, machine=self.world.machine)
         self.note()  # what the conductor decided is heard first: the HANDOFF tells of it
         self.store_records(ready.records)
@@ -325,16 +349,16 @@ class ManualSession:
         """Complete the task; return where the report is. The completion must be approved."""
         service.beat(self.store, self.claim)
         check_alone(self.store, self.claim, self.tree, self.world.machine)
-        self.store_records(self.choose(i.CompletionChosen(), None)[1].records)
+        self.store_records(self.choose(i.CompletionChosen())[1].records)
         return self.task_files.relative(self.task_files.completion)
 
     # -- what all of them need ----------------------------------------------------------------------------------
 
-    def state(self, context_pct: float | None) -> MusicianState:
+    def state(self) -> MusicianState:
         """The engine's state by the database, with the conductor's decisions heard."""
-        return self._hear(context_pct)[0]
+        return self._hear()[0]
 
-    def _rebuilt(self, context_pct: float | None) -> MusicianState:
+    def _rebuilt(self) -> MusicianState:
         return rebuilt(
             self.view,
             self.program,
@@ -343,7 +367,7 @@ class ManualSession:
             news=self._unheard[0],
             has_heard=self._unheard[1] is None,
             is_asking=bool(self.open_question),
-            used_pct=context_pct,
+            used_pct=self.context_pct,
             report_path=self.task_files.relative(self.task_files.completion),
         )
 

@@ -25,7 +25,6 @@ async def submit_checkpoint(
     manual: ManualSession,
     number: int | None,
     *,
-    context_pct: float | None,
     summary: str | None,
     smoothness: int | None,
 ) -> tuple[Found, int]:
@@ -39,7 +38,7 @@ async def submit_checkpoint(
     claimed = await run_sync(lambda: manual.claimed)
     await run_sync(check_alone, manual.store, manual.claim, claimed.tree, manual.world.machine)
     _ = manual.task  # raises if the task cannot be read: then there is no checkpoint to verify
-    state, check = await run_sync(_begun, manual, number, context_pct)
+    state, check = await run_sync(_begun, manual, number)
     with raising_one():
         async with beating(manual.store, manual.claim, manual.settings):
             await run_sync(claimed.tree.keep, f"work for {check.item}", check.title)
@@ -90,20 +89,18 @@ def _in_own_words(
     )
 
 
-def _begun(
-    manual: ManualSession, number: int | None, context_pct: float | None
-) -> tuple[MusicianState, CheckpointItem]:
+def _begun(manual: ManualSession, number: int | None) -> tuple[MusicianState, CheckpointItem]:
     """Return the engine's state and the checkpoint to verify now; a context check comes first (REF-4, D15)."""
     is_overtaken = (
         number is None and manual.program.next_item(manual.progress) is None and _is_overtaken(manual)
     )
     chosen = CheckpointChosen(number=number, is_overtaken=is_overtaken)
-    state, ready = manual.choose(chosen, context_pct)
+    state, ready = manual.choose(chosen)
     message_id = manual.store_records(ready.records)
     for act in ready.acts:
         if isinstance(act, r.ReworkPiece):
             manual.keep_rework(state, act)
-            return _begun(manual.read_anew(), number, context_pct)
+            return _begun(manual.read_anew(), number)
         if isinstance(act, r.Verify):
             return state, act.check
     raise EvidenceMissing(

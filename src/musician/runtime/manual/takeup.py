@@ -101,11 +101,13 @@ async def take_up(
     )
     taken = await run_sync(claimed)
     marks.mark(str(root.git_dir), taken.claim.session_id)
-    manual = ManualSession(root=root, store=store, claim=taken.claim, settings=settings, world=world)
+    manual = ManualSession(
+        root=root, store=store, claim=taken.claim, settings=settings, context_pct=context_pct, world=world
+    )
     standing = TakenUp(**as_dict(taken))
     try:
         async with _one_at_a_time(manual):
-            manual = await _look_back_once(manual, taken, context_pct)
+            manual = await _look_back_once(manual, taken)
         return await run_sync(_told, manual, standing)
     except ClaimLost:
         raise
@@ -125,25 +127,25 @@ async def _one_at_a_time(manual: ManualSession) -> AsyncIterator[None]:
         yield
 
 
-async def _look_back_once(manual: ManualSession, taken: Taken, context_pct: float | None) -> ManualSession:
+async def _look_back_once(manual: ManualSession, taken: Taken) -> ManualSession:
     """Do what a resumption requires, unless an earlier call did; return the session as it is then."""
     if await run_sync(_has_looked_back, manual):
         return manual
     await run_sync(manual.task_files.begin)
     claimed = replace(await run_sync(lambda: manual.claimed), instruction_path=taken.instruction_path)
-    found = await look_back(claimed, is_new=taken.is_new, context_pct=context_pct)
+    found = await look_back(claimed, is_new=taken.is_new, context_pct=manual.context_pct)
     after = manual.read_anew
     if found.notice is not None:
-        await run_sync(_ask_first, after(), found, context_pct)
+        await run_sync(_ask_first, after(), found)
     return after()
 
 
-def _ask_first(manual: ManualSession, found: Lookback, context_pct: float | None) -> None:
+def _ask_first(manual: ManualSession, found: Lookback) -> None:
     """Ask the conductor about what a session must not decide alone (D17, D20)."""
-    state = manual.state(context_pct)
+    state = manual.state()
     text = resumption_question(state, found.ownerless_tasks, found.doubts)
     if text and manual.program.next_item(state.progress) is not None:
-        manual.ask(text, context_pct=context_pct)
+        manual.ask(text)
 
 
 def _has_looked_back(manual: ManualSession) -> bool:
