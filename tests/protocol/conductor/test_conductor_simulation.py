@@ -27,6 +27,7 @@ from musician.protocol.conductor.acts import (
     RequestExit,
     Standstill,
     TakeOver,
+    TaskAct,
     TryMerge,
     VerifyFully,
 )
@@ -108,7 +109,7 @@ class Simulation:
     # -- what becomes of an act ---------------------------------------------------------------------------------
 
     def apply(self, act: Act) -> None:
-        assert not isinstance(act, Finish | Standstill)
+        assert isinstance(act, TaskAct)
         name, task = act.task_id, self.tasks[act.task_id]
         match act:
             case Launch() | AskReviewer() | AskAnswerer() | GoOn() if self.paused:

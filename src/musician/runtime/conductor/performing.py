@@ -64,9 +64,9 @@ class Performer:
 
     async def perform(self, act: acts.Act) -> None:
         """Do one act, or begin it. A refusal means that the facts have changed: the next look decides anew."""
-        task_id = getattr(act, "task_id", "")
-        if task_id in self.memory.busy:
+        if not isinstance(act, acts.TaskAct) or act.task_id in self.memory.busy:
             return
+        task_id = act.task_id
         match act:
             case acts.Launch():
                 try:
