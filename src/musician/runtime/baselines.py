@@ -24,8 +24,7 @@ from musician.protocol.names import NO_PLAN
 from musician.protocol.settings import Settings
 from musician.protocol.values import dataclass
 from musician.runtime.preparing import alone_with, locked_now
-from musician.runtime.sandboxing import sandboxed
-from musician.runtime.verifying import nobody_records, python_environment
+from musician.runtime.verifying import environment_of, nobody_records, python_environment
 from musician.runtime.world import World
 from musician.store.port import Store
 from musician.trees.branches import BASELINE
@@ -89,28 +88,27 @@ class Baselines:
             if result.command == self.task.test and is_whole:
                 self._keep(commit, baseline)
 
-    async def _try(self, commit: str, command: str) -> Baseline:
-        tree = await run_sync(baseline_tree, self.root, self.plan_id or NO_PLAN, commit)
-        await run_sync(partial(give, self.root, tree, copy=self.task.copy, share=self.task.share))
-        problem = await self.world.prepare_tree(
+    async def set_up(self, tree: Path) -> str:
+        """Run the task's set-up in a tree of the program's own; return what went wrong, "" if nothing."""
+        return await self.world.prepare_tree(
             self.task.setup,
             tree=tree,
             env=python_environment(),
             time_limit_s=self.settings.time.step_limit_s,
             on_process=nobody_records,
         )
-        if problem:
+
+    async def _try(self, commit: str, command: str) -> Baseline:
+        tree = await run_sync(baseline_tree, self.root, self.plan_id or NO_PLAN, commit)
+        await run_sync(partial(give, self.root, tree, copy=self.task.copy, share=self.task.share))
+        if problem := await self.set_up(tree):
             return _untried(command, problem)
         with (
-            sandboxed(self.root, self.task, tree),
+            self.world.sandboxed(self.root, self.task, tree),
             command_runner(
                 tree=tree,
                 log=base_log(self.root),
-                env={
-                    "MUSICIAN_TASK": self.task.task_id,
-                    "MUSICIAN_ROOT": str(self.root.path),
-                    **python_environment(),
-                },
+                env=environment_of(self.root, self.task),
                 time_limit_s=self.settings.time.verification_limit_s,
                 on_process=nobody_records,
             ) as runner,

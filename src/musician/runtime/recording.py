@@ -136,9 +136,6 @@ def _leave(claimed: ClaimedSession, record: r.ExitClaim) -> None:
         record.handoff
         or handoff_of(
             service.task_view(claimed.store, claimed.claim.task_id),
-            session_id=claimed.claim.session_id,
-            worked_by=claimed.worked_by,
-            epoch=claimed.claim.epoch,
             reason=record.reason,
             context_pct=record.context_pct,
             at=service.now(claimed.store),

@@ -49,7 +49,7 @@ async def verify_by_hand(
             tree=tree,
             tree_id=await run_sync(world.tree_id, tree),
             log=log,
-            env=_environment(root, task),
+            env=environment_of(root, task),
             time_limit_s=settings.time.verification_limit_s,
             checkpoint=checkpoint,
             full=True,
@@ -80,7 +80,7 @@ async def verify_unseen(
             tree=tree,
             tree_id=await run_sync(world.tree_id, tree),
             log=log,
-            env=_environment(root, task),
+            env=environment_of(root, task),
             settings=settings,
             checkpoint=checkpoint,
             final=True,
@@ -92,7 +92,8 @@ async def verify_unseen(
         )
 
 
-def _environment(root: Root, task: TaskSpec) -> dict[str, str]:
+def environment_of(root: Root, task: TaskSpec) -> dict[str, str]:
+    """Return the variables of a command that verifies a task in a tree of the program's own."""
     return {"MUSICIAN_TASK": task.task_id, "MUSICIAN_ROOT": str(root.path), **python_environment()}
 
 

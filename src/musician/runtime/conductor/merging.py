@@ -12,7 +12,6 @@ again at once: its fault is never theirs.
 from collections.abc import Callable
 from dataclasses import field
 from functools import partial
-from pathlib import Path
 
 import anyio
 from anyio.to_thread import run_sync
@@ -26,7 +25,7 @@ from musician.protocol.values import dataclass
 from musician.runtime.baselines import Baselines
 from musician.runtime.plantrees import PlanTrees
 from musician.runtime.preparing import noting_ignored
-from musician.runtime.verifying import nobody_records, python_environment, verify_by_hand
+from musician.runtime.verifying import verify_by_hand
 from musician.runtime.world import World
 from musician.store.port import Store
 from musician.trees import conflicts, merge
@@ -182,7 +181,10 @@ class Merger:
     async def _verify(
         self, task: TaskSpec, trial: merge.Merged, below: _Undecided | None
     ) -> VerificationResult:
-        await self._set_up(task, trial.tree_path)
+        if problem := await self.baselines(task).set_up(trial.tree_path):
+            raise TreeNotReady(
+                reason=problem, paths=(str(trial.tree_path),), remedy="mend the plan's setup command"
+            )
         async with noting_ignored(trial.tree_path):
             return await verify_by_hand(
                 self.root,
@@ -206,17 +208,6 @@ class Merger:
             plan_id=self.plan.plan_id,
             world=self.world,
         )
-
-    async def _set_up(self, task: TaskSpec, tree: Path) -> None:
-        problem = await self.world.prepare_tree(
-            task.setup,
-            tree=tree,
-            env=python_environment(),
-            time_limit_s=self.settings.time.step_limit_s,
-            on_process=nobody_records,
-        )
-        if problem:
-            raise TreeNotReady(reason=problem, paths=(str(tree),), remedy="mend the plan's setup command")
 
 
 def _both_sides(found: conflicts.Conflict, plan_id: str) -> str:

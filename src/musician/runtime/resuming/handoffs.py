@@ -29,9 +29,6 @@ AFTER_CRASH = "program after a crash"
 def handoff_of(
     view: TaskView,
     *,
-    session_id: str,
-    worked_by: str,
-    epoch: int,
     reason: str,
     context_pct: float | None,
     at: str,
@@ -42,15 +39,15 @@ def handoff_of(
     proposals: tuple[str, ...] = (),
     agent_notes: str = "",
 ) -> Handoff:
-    """Return the HANDOFF. ``pending`` is still to be played; ``set_aside`` is the ref of unfinished work,
-    None if there is none.
+    """Return the HANDOFF of the task's last session. ``pending`` is still to be played; ``set_aside`` is the ref of
+    unfinished work, None if there is none.
     """
-    progress = Progress().after(service.as_entry(row) for row in view.journal)
+    last, progress = view.sessions[-1], Progress().after(service.as_entry(row) for row in view.journal)
     return Handoff(
         task_id=view.row.task_id,
-        session_id=session_id,
-        worked_by=worked_by,
-        epoch=epoch,
+        session_id=last.session_id,
+        worked_by=view.row.worked_by or "",
+        epoch=last.claim_epoch,
         reason=reason,
         context_pct=context_pct,
         at=at,
@@ -79,9 +76,6 @@ def handoff_after_crash(
     progress = Progress().after(service.as_entry(row) for row in view.journal)
     return handoff_of(
         view,
-        session_id=view.sessions[-1].session_id,
-        worked_by=view.row.worked_by or "",
-        epoch=view.sessions[-1].claim_epoch,
         reason=reason,
         context_pct=view.sessions[-1].context_pct,
         at=at,
