@@ -93,6 +93,15 @@ def test_what_is_not_named_is_refused_and_logged(tmp_path: Path, port: int, what
         assert "\x1b" not in first
 
 
+@pytest.mark.parametrize("host", ["a..example", f"{'a' * 64}.example"])
+def test_a_name_that_cannot_be_looked_up_is_told_too(tmp_path: Path, host: str) -> None:
+    log = tmp_path / "network.log"
+    with Gateway([host], folder=tmp_path, log=log):
+        got = asked(tmp_path, f"CONNECT {host}:443 HTTP/1.1\r\n\r\n".encode())
+    assert b" 502 " in got.partition(b"\r\n")[0]
+    assert "it cannot be reached" in log.read_text()
+
+
 @pytest.mark.parametrize("is_online", [True, False])
 def test_with_a_closed_network_there_is_nothing_to_look_names_up_with(
     tmp_path: Path, is_online: bool, monkeypatch: pytest.MonkeyPatch
@@ -218,6 +227,7 @@ def test_a_proxy_is_asked_for_what_is_on_the_list_alone_and_not_for_what_is_spar
         ("http://me:wrong-wrd@host:port", "the proxy that HTTPS_PROXY names cannot be read"),
         ("http://me:wrong-wrd@[::1", "the proxy that HTTPS_PROXY names cannot be read"),
         ("http://me:wrong-wrd@127.0.0.1:1", "refused"),
+        ("http://me:wrong-wrd@proxy..example", "label empty"),
     ],
 )
 def test_a_proxy_that_cannot_be_used_is_told_without_its_login_and_not_gone_around(

@@ -124,6 +124,11 @@ def test_agents_of_two_names_on_one_account_share_its_limit_its_reset_and_its_ex
     """LIMIT-6."""
     one, other, alone = (each.claim for each in claims(store, "claude", "acp:claude-agent-acp", "claude"))
     service.describe_session(store, other, agent="acp:claude-agent-acp", account="claude")
+    service.describe_session(store, one, agent="codex", account="claude")
+    service.describe_session(store, one, agent="claude")
+    assert service.account_of(store, one.task_id) == "claude", "of the agent that it is now"
+    service.describe_session(store, one, agent="claude", account="other")
+    service.describe_session(store, one, agent="claude")
     service.describe_session(store, alone, agent="claude", account="private")
     service.limit(store, one, said_s=90.0, own_s=300.0)
     (found,) = service.closed_accounts(store)

@@ -33,6 +33,11 @@ _ENDING_GRACE_S = 0.3
 _MOST_REPORT_CHARS = 200
 _KEPT_ERROR_BYTES = 4096
 
+_PERSONS = frozenset({401, 402, 403, 404})
+"""Statuses that only a person can do something about."""
+_PASSING = frozenset({408, 429})
+_FIRST_SERVER_ERROR = 500
+
 
 async def messages(program: Spoken) -> AsyncIterator[dict[str, Any]]:
     """Yield the program's messages; other lines are skipped, because a program may print to its output by
@@ -150,6 +155,17 @@ def report_of(piece: Piece, hearing: Hearing) -> str:
     return (
         hearing.tail() if piece.kind is PieceKind.AGENT else one_line(hearing.last_words, _MOST_REPORT_CHARS)
     )
+
+
+def ending_of_status(status: int) -> PieceEnding:
+    """Return what an error of a provider's means for a piece, by its HTTP status.
+
+    404 is a model that the provider does not have. A request that is refused for what is in it is the piece's failure.
+    """
+    if status in _PERSONS:
+        return PieceEnding.REFUSED
+    is_limit = status in _PASSING or status >= _FIRST_SERVER_ERROR
+    return PieceEnding.LIMITED if is_limit else PieceEnding.FAILED
 
 
 def out_of_time(piece: Piece) -> PieceEnded:

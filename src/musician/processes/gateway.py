@@ -108,7 +108,7 @@ class Gateway:
             return
         try:
             far, first = self._connect(*wanted)
-        except OSError as error:
+        except (OSError, UnicodeError) as error:  # a name with an empty label is none that can be looked up
             self._refuse(asking, 502, first_line, f"it cannot be reached: {error}")
             return
         with far:

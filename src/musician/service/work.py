@@ -102,7 +102,9 @@ def describe_session(store: Store, claim: Claim, *, agent: str, account: str = "
     with store.write() as tx:
         load_owned(tx, claim)
         tx.run(Sessions.describe_session, **of, agent=agent)
-        if account not in ("", agent):
+        if account in ("", agent):
+            tx.run(Sessions.forget_account, **of)
+        else:
             tx.run(Sessions.keep_account, **of, account=account)
 
 

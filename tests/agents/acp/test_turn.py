@@ -8,8 +8,10 @@ from musician.agents.acp.turn import Turn, TurnState
 from musician.protocol.musician.inputs import PieceEnding
 
 
-def _failure(category: str, severity: str) -> dict[str, Any]:
-    failure = {"category": category, "severity": severity, "title": "Try later"}
+def _failure(
+    category: str, severity: str, title: str = "Try later", actions: tuple[str, ...] = ("retry",)
+) -> dict[str, Any]:
+    failure = {"category": category, "severity": severity, "title": title, "actions": [*actions]}
     return {"_meta": {"jetbrains": {"air": {"version": 1, "sessionFailure": failure}}}}
 
 
@@ -49,26 +51,56 @@ def test_a_prompt_that_joined_it_has_to_be_answered_too() -> None:
     assert turn.is_over
 
 
+STATUS = "unexpected status {}: no, url: http://127.0.0.1/v1/responses"
+BODY = '{"error": {"type": "invalid_request_error", "message": "no"}}'
+
+
 @pytest.mark.parametrize(
-    ("category", "ending"),
+    ("category", "title", "actions", "ending"),
     [
-        ("limit", PieceEnding.LIMITED),
-        ("connection", PieceEnding.LIMITED),
-        ("what nobody knows", PieceEnding.LOST),
+        ("limit", "You have hit your limit", (), PieceEnding.LIMITED),
+        ("limit", "exceeded retry limit", ("retry",), PieceEnding.LIMITED),
+        ("limit", "the context is full", ("new_session",), PieceEnding.LOST),
+        ("connection", "stream disconnected", ("retry", "new_session"), PieceEnding.LIMITED),
+        ("connection", STATUS.format("402 Payment Required"), ("retry", "new_session"), PieceEnding.REFUSED),
+        ("connection", STATUS.format("403 Forbidden"), ("retry", "new_session"), PieceEnding.REFUSED),
+        ("connection", STATUS.format("404 Not Found"), ("retry", "new_session"), PieceEnding.REFUSED),
+        ("connection", STATUS.format("413 Payload Too Large"), ("retry", "new_session"), PieceEnding.FAILED),
+        ("connection", STATUS.format("529"), ("retry", "new_session"), PieceEnding.LIMITED),
+        ("service", "Selected model is at capacity", ("retry",), PieceEnding.LIMITED),
+        ("service", "high demand", ("retry", "new_session"), PieceEnding.LIMITED),
+        ("service", BODY, ("retry",), PieceEnding.FAILED),
+        ("service", "[" * 100_000, ("retry",), PieceEnding.LIMITED),
+        ("request", "not allowed", (), PieceEnding.FAILED),
+        ("access", "log in", ("login",), PieceEnding.REFUSED),
+        ("what nobody knows", "Try later", (), PieceEnding.LOST),
     ],
 )
-def test_a_failure_told_beside_the_end_is_typed(category: str, ending: PieceEnding) -> None:
+def test_a_failure_told_beside_the_end_is_typed(
+    category: str, title: str, actions: tuple[str, ...], ending: PieceEnding
+) -> None:
     turn = Turn()
     turn.prompted()
-    turn.answered({"stopReason": "end_turn", **_failure(category, "error")})
+    turn.answered({"stopReason": "end_turn", **_failure(category, "error", title, actions)})
     assert turn.failure is not None
-    assert (turn.failure.ending, turn.failure.detail) == (ending, "Try later")
+    assert turn.failure.ending is ending
+    assert turn.failure.detail[:100] == title[:100]
 
 
-def test_one_that_tries_again_has_not_failed_yet_and_its_work_takes_that_back() -> None:
+def test_a_warning_of_something_else_is_no_failure() -> None:
+    """It told of a model without a known window, and each step counted as lost."""
     turn = Turn()
     turn.prompted()
-    turn.updated({"sessionUpdate": "session_info_update", **_failure("limit", "warning")})
+    turn.updated({"sessionUpdate": "session_info_update", **_failure("unknown", "warning")})
+    turn.answered({"stopReason": "end_turn"})
+    assert turn.failure is None
+
+
+@pytest.mark.parametrize("category", ["limit", "connection", "service", "request"])
+def test_one_that_tries_again_has_not_failed_yet_and_its_work_takes_that_back(category: str) -> None:
+    turn = Turn()
+    turn.prompted()
+    turn.updated({"sessionUpdate": "session_info_update", **_failure(category, "warning")})
     assert turn.tries_again
     turn.updated({"sessionUpdate": "agent_message_chunk"})
     assert not turn.tries_again

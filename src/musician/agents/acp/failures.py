@@ -2,13 +2,20 @@
 
 Codex's adapter reports it beside the end of its turn, if it was told that we understand; others refuse the
 prompt with an internal error whose data has a name. None of them says when a limit is over.
+
+What Codex's adapter reports is a category, what may be done about it, and a title. A category covers more than one
+thing: an overload and a refused request are both a *service*'s, a lost connection and an unpaid bill both a
+*connection*'s. The title has the rest: the status, or the body of the answer.
 """
 
+import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from acp.exceptions import RequestError
 
+from musician.agents.hosted import ending_of_status
 from musician.processes.output import one_line
 from musician.protocol.musician.inputs import PieceEnding
 from musician.protocol.values import dataclass
@@ -24,9 +31,6 @@ _AUTH_REQUIRED = -32000
 _MOST_DETAIL_CHARS = 300
 
 _ENDINGS = {
-    # Codex's categories; an invalid login is reported as an error of the request instead
-    "limit": PieceEnding.LIMITED,
-    "connection": PieceEnding.LIMITED,
     # claude-agent-acp's kinds
     "rate_limit": PieceEnding.LIMITED,
     "overloaded": PieceEnding.LIMITED,
@@ -37,6 +41,18 @@ _ENDINGS = {
     "ProviderAuthError": PieceEnding.REFUSED,
     "APIError": PieceEnding.REFUSED,
 }
+
+_CATEGORIES = {
+    "access": PieceEnding.REFUSED,
+    "connection": PieceEnding.LIMITED,
+    "limit": PieceEnding.LIMITED,
+    "request": PieceEnding.FAILED,
+    "service": PieceEnding.LIMITED,
+}
+"""Codex's. An invalid login is mostly reported as an error of the request instead."""
+_STATUS = re.compile(r"unexpected status ([1-5][0-9]{2})\b")
+_IS_ANOTHERS = "new_session"
+"""An act that helps against a limit of the session's own, such as a full context."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,15 +65,37 @@ class ProviderFailure:
 
 
 def told_beside(meta: object) -> ProviderFailure | None:
-    """Read the failure from ``_meta`` of a turn's end, or of an update."""
+    """Read the failure from ``_meta`` of a turn's end, or of an update; a warning of another kind is none."""
     match meta:
         case {"jetbrains": {"air": {"sessionFailure": {"category": str(category), **rest}}}}:
-            return ProviderFailure(
-                ending=_ENDINGS.get(category, PieceEnding.LOST),
-                detail=_detail(str(rest.get("title") or category)),
-                is_over=rest.get("severity") != "warning",
-            )
+            title = str(rest.get("title") or category)
+            if rest.get("severity") != "warning":
+                return ProviderFailure(
+                    ending=_ending(category, title, rest.get("actions")), detail=_detail(title)
+                )
+            if category in _CATEGORIES:
+                why = _detail(f"its provider does not answer ({category}): {title}")
+                return ProviderFailure(ending=PieceEnding.LIMITED, detail=why, is_over=False)
     return None
+
+
+def _ending(category: str, title: str, actions: object) -> PieceEnding:
+    status = _STATUS.search(title)
+    if status is not None:
+        return ending_of_status(int(status[1]))
+    if category == "limit" and isinstance(actions, list) and _IS_ANOTHERS in actions:
+        return PieceEnding.LOST
+    if category == "service" and _is_document(title):
+        return PieceEnding.FAILED
+    return _CATEGORIES.get(category, PieceEnding.LOST)
+
+
+def _is_document(text: str) -> bool:
+    """Whether it is the body with which a request was refused: what is said of a service itself is a sentence."""
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def of_refused_request(error: RequestError) -> ProviderFailure:

@@ -11,7 +11,6 @@ from enum import StrEnum
 from typing import Any
 
 from musician.agents.acp.failures import ProviderFailure, told_beside
-from musician.protocol.musician.inputs import PieceEnding
 
 _WORK = frozenset({"agent_message_chunk", "agent_thought_chunk", "tool_call", "tool_call_update"})
 
@@ -42,8 +41,7 @@ class Turn:
     @property
     def tries_again(self) -> bool:
         """Whether its provider does not answer and the agent retries by itself."""
-        failure = self.failure
-        return failure is not None and failure.ending is PieceEnding.LIMITED and not failure.is_over
+        return self.failure is not None and not self.failure.is_over
 
     def prompted(self) -> None:
         self.state = TurnState.RUNNING
@@ -74,7 +72,7 @@ class Turn:
                 self.state = TurnState.REQUIRES_ACTION
             case {"sessionUpdate": "state_update"}:
                 self.state = TurnState.RUNNING
-            case {"sessionUpdate": kind} if kind in _WORK and self.tries_again:
+            case {"sessionUpdate": str(kind)} if kind in _WORK and self.tries_again:
                 self.failure = None
         self.failure = told_beside(update.get("_meta")) or self.failure
 

@@ -5,7 +5,7 @@ work (D3).
 from claude_agent_sdk import AssistantMessage, RateLimitEvent, ResultMessage
 
 from musician.agents.hearing import Hearing
-from musician.agents.hosted import report_of
+from musician.agents.hosted import ending_of_status, report_of
 from musician.agents.port import Piece
 from musician.processes.output import one_line
 from musician.protocol.musician.inputs import PieceEnded, PieceEnding
@@ -21,13 +21,9 @@ _PROVIDER = {
     "server_error": PieceEnding.LIMITED,
 }
 """By the client's own name for what went wrong."""
-_STATUS = dict.fromkeys((401, 402, 403, 404), PieceEnding.REFUSED)
-"""404 is a model that the provider does not have."""
-_LIMITS = {429: PieceEnding.LIMITED, 529: PieceEnding.LIMITED}
 _SPENT = ("error_max_budget_usd", "error_max_turns")
 """The client's own ceilings, by its options."""
 _CUT_OFF = ("aborted_streaming", "aborted_tools")
-_FIRST_SERVER_ERROR = 500
 
 
 class Provider:
@@ -50,11 +46,7 @@ class Provider:
         """Return how the provider ends the piece; None if it answered normally."""
         if not (self._error or result.api_error_status):
             return None
-        status = result.api_error_status or 0
-        named = _PROVIDER.get(self._error) or _STATUS.get(status) or _LIMITS.get(status)
-        if named is not None:
-            return named
-        return PieceEnding.LIMITED if status >= _FIRST_SERVER_ERROR else PieceEnding.FAILED
+        return _PROVIDER.get(self._error) or ending_of_status(result.api_error_status or 0)
 
     def wait_s(self, now_s: float) -> float | None:
         """Return how long to wait for the limit. ``now_s`` is the wall-clock time, in which the client says

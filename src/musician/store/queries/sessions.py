@@ -25,6 +25,7 @@ class Sessions:
     sessions_of_task = Query(SessionRow, "task_id")
     describe_session = Command("agent task_id claim_epoch")
     keep_account = Command("task_id claim_epoch account")
+    forget_account = Command("task_id claim_epoch")
     end_session = Command("exit_reason context_pct task_id claim_epoch")
     end_older_sessions = Command("exit_reason task_id claim_epoch")
     measure_context = Command("context_pct task_id claim_epoch")

@@ -25,6 +25,10 @@ UPDATE sessions SET agent = :agent WHERE task_id = :task_id AND claim_epoch = :c
 INSERT INTO session_accounts (task_id, claim_epoch, account) VALUES (:task_id, :claim_epoch, :account)
 ON CONFLICT (task_id, claim_epoch) DO UPDATE SET account = excluded.account;
 
+-- name: forget_account
+-- It is that of the agent's own name.
+DELETE FROM session_accounts WHERE task_id = :task_id AND claim_epoch = :claim_epoch;
+
 -- name: end_session
 -- The reason a session ended; the first one said stays.
 UPDATE sessions
