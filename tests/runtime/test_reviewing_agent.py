@@ -150,8 +150,14 @@ def test_a_conductor_that_is_killed_while_an_agent_judges_asks_it_again(stage: "
 
 def test_what_an_agent_has_said_outlives_the_conductor_and_it_is_not_asked_twice(stage: "Stage") -> None:
     judged = 'echo judged >> "$MUSICIAN_TEST_HALL/judged"\n'
-    stage.write(HEAD + task(1, judged + 'echo "::verdict approve"') + task(2, judged + "echo hm"))
-    stage.conduct("--jobs", "2", **stage.armed("run", "before:musician.service:judge"))
+    gate = stage.gate("judging").replace("{", "{{").replace("}", "}}")
+    stage.write(HEAD + task(1, gate + judged + 'echo "::verdict approve"') + task(2, judged + "echo hm"))
+    armed = stage.armed("run", "before:musician.service:judge")
+    run = stage.start("run", "PLAN.md", "--jobs", "2", **armed)
+    stage.wait_at("judging")
+    stage.until(lambda: asks(stage))  # what is not written down yet is asked again
+    stage.open_gate("judging")
+    stage.end(run)
     assert stage.killed_at == "before judge"
     stage.until(lambda: not stage.processes())
     assert stage.state("task-01") is State.NEEDS_REVIEW
