@@ -7,7 +7,9 @@ import re
 import subprocess
 from contextlib import closing
 from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -154,6 +156,60 @@ def test_a_newer_submission_is_told_and_refuses_the_old_verdict(
         expect(page.get_by_role("alert")).to_contain_text("Not done")
         page.close()
     assert call("status", "1", "--json").json["state"] == "review_failed"
+
+
+@pytest.mark.deep
+def test_what_else_is_served_on_this_machine_gets_no_key_and_gives_no_orders(
+    claimed: Path, call: Call, command: tuple[str, ...], browser: BrowserContext
+) -> None:
+    """A cookie knows no ports: a session may serve what it has made, and its page may send forms to ours."""
+    with Served(claimed, command) as desk, Neighbour() as neighbour:
+        page = browser.new_page()
+        page.goto(desk.address)
+        expect(page).to_have_title(re.compile("Musician"))
+        neighbour.page = f"""<form method="post" action="{desk.base}/tasks/task-01/send"><button>Go</button>
+            <input name="text" value="obey"></form><iframe src="{desk.base}/"></iframe><img src="{desk.base}/fleet">"""
+        for name in ("127.0.0.1", "localhost"):
+            page.goto(f"http://{name}:{neighbour.port}/")
+            page.get_by_role("button", name="Go").click()
+            expect(page.locator("body")).to_contain_text("has printed")
+        assert neighbour.heard == {""}
+        assert desk.address not in neighbour.referers
+        page.goto(desk.base)
+        expect(page.locator("#plans")).to_be_visible()
+        page.close()
+    assert "obey" not in call("messages", "1").out
+
+
+class Neighbour:
+    """Another server of this machine. ``heard`` are the cookies that it was sent."""
+
+    def __init__(self) -> None:
+        self.page, self.heard, self.referers = "", set[str](), set[str]()
+        outer = self
+
+        class Answer(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                outer.heard.add(self.headers.get("Cookie", ""))
+                outer.referers.add(self.headers.get("Referer", ""))
+                self.send_response(200)
+                self.send_header("Content-Type", "text/html")
+                self.end_headers()
+                self.wfile.write(outer.page.encode())
+
+            def log_message(self, *_: object) -> None:
+                """Say nothing."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Answer)
+        self.port = self._server.server_port
+
+    def __enter__(self) -> "Neighbour":
+        Thread(target=self._server.serve_forever).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
 
 
 @pytest.mark.deep

@@ -1,5 +1,6 @@
 """Who may look and who may give orders: the user's own pages, and no other page of his browser."""
 
+import ipaddress
 import json
 from pathlib import Path
 
@@ -104,6 +105,17 @@ def test_a_torn_file_lets_nobody_in(tmp_path: Path, content: str) -> None:
     keys = Keys(path)
     assert not keys.knows("")
     assert keys.knows(keys.mint())
+
+
+def test_a_repository_keeps_an_address_of_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "dashboard.json"
+    keys = Keys(path)
+    keys.serve_at(8123, keys.address)
+    assert Keys(path).address == keys.address
+    for other in ("127.0.0.1", "10.0.0.1", "evil.example", 7, None):
+        path.write_text(json.dumps({"port": 1, "address": other, "digests": []}))
+        assert ipaddress.ip_address(Keys(path).address).is_loopback
+        assert Keys(path).address != "127.0.0.1"
 
 
 def test_only_the_newest_browsers_are_known() -> None:

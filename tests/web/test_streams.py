@@ -20,6 +20,7 @@ import pytest
 from musician import service
 from musician.project import Project
 from musician.testing.waiting import HANG_S, until
+from musician.web import connection
 from musician.web.news import News
 from musician.web.server import serve
 from tests.surroundings import Call
@@ -124,6 +125,38 @@ def test_a_page_that_was_dropped_leaves_no_object_and_no_memory(ready: Path) -> 
     assert (left, left_later) == (0, 0)
     assert tasks_later == tasks
     assert after - before < DROPS // 2 * MOST_LEFT_BYTES
+
+
+def test_a_connection_without_a_request_is_ended_and_a_stream_is_not(
+    ready: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also one whose first request was answered, and that has only a part of the next."""
+    monkeypatch.setattr(connection, "HEAD_S", 0.2)
+
+    def dawdle(address: str) -> None:
+        browser = Browser(address)
+        host, _, port = browser.host.partition(":")
+        request = b"GET /nowhere HTTP/1.1\r\nHost: "
+        with browser.stream() as stream:
+            stream.hear()
+            for sent in (b"", request, request + b"x\r\n\r\n" + request):
+                with socket.create_connection((host, int(port)), timeout=HANG_S) as line:
+                    line.sendall(sent)
+                    while line.recv(65536):
+                        pass
+            call("send", "1", "still here")
+            stream.hear_up_to(newest_seq(ready))
+
+    serve_here(ready, dawdle)
+
+
+def test_the_head_of_a_stream_has_no_stream(ready: Path, command: tuple[str, ...]) -> None:
+    with Served(ready, command) as desk:
+        browser = Browser(desk.address)
+        with closing(http.client.HTTPConnection(browser.host, timeout=HANG_S)) as line:
+            for _ in range(2):  # on one connection: the first answer has come to its end
+                line.request("HEAD", "/events", headers=browser.headers)
+                assert line.getresponse().read() == b""
 
 
 def serve_here(folder: Path, client: Callable[[str], None]) -> None:

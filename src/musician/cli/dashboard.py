@@ -16,7 +16,7 @@ from musician.protocol.errors import BadField, ExtraMissing
     "--port",
     type=click.IntRange(0, 65535),
     metavar="N",
-    help="Listen on this port of 127.0.0.1; by default on that of the last time, or a free one.",
+    help="Listen on this port; by default on that of the last time, or a free one.",
 )
 @click.option("--read-only", is_flag=True, help="Show everything, and take no orders.")
 @click.pass_obj

@@ -5,8 +5,8 @@ Theory. The server listens on this machine only, but every page that a browser s
 - The ``Host`` must be one that the server was started under. A page that has rebound its own name to 127.0.0.1 sends
   its own name.
 - A caller must have a key (``keys``), which is given for the token in the printed address. That request answers with
-  a redirect, so that the token stays in no history. The key is a cookie that is ``SameSite=Strict`` and cannot be read
-  by a script.
+  a redirect, so that the token stays in no history. The key is a cookie that is ``SameSite=Strict``, cannot be read by
+  a script, and is of an address at which nothing else is served (``keys``).
 - A write must name this server as its ``Origin`` and carry the form's own token.
 - A page may load nothing but what this server sends it, runs no inline script and stands in no other page's frame.
 

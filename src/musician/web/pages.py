@@ -279,7 +279,9 @@ def _is_commit(text: str) -> bool:
     return 40 <= len(text) <= 64 and set(text) <= set("0123456789abcdef")
 
 
-def events(request: Request) -> StreamingResponse:
+def events(request: Request) -> Response:
+    if request.method == "HEAD":  # its stream would go on and on, to nobody
+        return Response(media_type="text/event-stream")
     desk = desk_of(request)
     seen = seen_before(request.headers.get("last-event-id"))
     task_id = request.query_params.get("log")

@@ -6,7 +6,7 @@ A stop ends the open streams first: the server would wait for them, as they end 
 import secrets
 import socket
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from functools import partial
 from typing import Any
 
@@ -21,11 +21,11 @@ from starlette.staticfiles import StaticFiles
 from musician.project import Project
 from musician.protocol.errors import CommitGone, MusicianError, UnknownPlan, UnknownTask
 from musician.web import orders, pages
+from musician.web.connection import PromptConnection
 from musician.web.desk import Desk
 from musician.web.guard import ENTRANCE, Guard
-from musician.web.keys import Keys
+from musician.web.keys import LOOPBACK, Keys
 
-LOOPBACK = "127.0.0.1"
 NAMES = (LOOPBACK, "localhost")
 _TOKEN_BYTES = 32
 _KEPT = "dashboard.json"
@@ -33,7 +33,7 @@ _STOP_S = 3
 
 
 def application(desk: Desk, *, port: int, keys: Keys, token: str) -> Guard:
-    """Return the dashboard as an ASGI application that answers to loopback's names at ``port``."""
+    """Return the dashboard as an ASGI application that answers at ``port`` to loopback's names and its own."""
 
     @asynccontextmanager
     async def beside(_app: Starlette) -> AsyncIterator[None]:
@@ -86,7 +86,9 @@ def application(desk: Desk, *, port: int, keys: Keys, token: str) -> Guard:
     }
     app = Starlette(routes=routes, lifespan=beside, exception_handlers=handlers)
     app.state.desk = desk
-    return Guard(app, keys=keys, token=token, port=port, hosts=NAMES, read_only=desk.read_only)
+    return Guard(
+        app, keys=keys, token=token, port=port, hosts={keys.address, *NAMES}, read_only=desk.read_only
+    )
 
 
 class _Server(uvicorn.Server):
@@ -106,19 +108,19 @@ class _Server(uvicorn.Server):
 def serve(project: Project, *, port: int | None, read_only: bool, on_ready: Callable[[str], None]) -> None:
     """Serve until SIGINT or SIGTERM. ``on_ready`` is told the address to open; OSError if the port is taken.
 
-    Without a ``port`` it takes the one of the last time, or a free one.
+    Without a ``port`` it takes the one of the last time, or a free one. It listens at 127.0.0.1, for who forwards that
+    from another machine, and at the repository's own address, where a cookie meets nobody else (``keys``).
     """
     keys = Keys(project.root.musician_dir / _KEPT)
-    with socket.socket() as listening:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    with ExitStack() as opened:
+        listening = [_listening(opened, LOOPBACK, keys.port, port)]
+        found: int = listening[0].getsockname()[1]
+        address = keys.address
         try:
-            listening.bind((LOOPBACK, keys.port if port is None else port))
-        except OSError:
-            if port is not None:
-                raise
-            listening.bind((LOOPBACK, 0))
-        found: int = listening.getsockname()[1]
-        keys.serve_at(found)
+            listening.append(_listening(opened, address, found, found))
+        except OSError:  # some machines have one such address alone, and the port may be taken at all of them
+            address = LOOPBACK
+        keys.serve_at(found, address)
         desk = Desk(project, read_only=read_only)
         guard = application(desk, port=found, keys=keys, token=secrets.token_hex(_TOKEN_BYTES))
         config = uvicorn.Config(
@@ -129,8 +131,22 @@ def serve(project: Project, *, port: int | None, read_only: bool, on_ready: Call
             lifespan="on",
             timeout_graceful_shutdown=_STOP_S,
             ws="none",
+            http=PromptConnection,
         )
         server = _Server(config, desk.news.stop)
-        listening.listen()
-        on_ready(f"http://{LOOPBACK}:{found}{ENTRANCE}?token={guard.token}")
-        anyio.run(partial(server.serve, sockets=[listening]))
+        on_ready(f"http://{address}:{found}{ENTRANCE}?token={guard.token}")
+        anyio.run(partial(server.serve, sockets=listening))
+
+
+def _listening(opened: ExitStack, address: str, last: int, port: int | None) -> socket.socket:
+    """Return a socket that listens at ``port``; without one at the ``last``, or a free one."""
+    found = opened.enter_context(socket.socket())
+    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        found.bind((address, last if port is None else port))
+    except OSError:
+        if port is not None:
+            raise
+        found.bind((address, 0))
+    found.listen()
+    return found
