@@ -9,9 +9,10 @@ import pytest
 
 from musician import service
 from musician.agents import port
+from musician.config import load_settings
 from musician.plans.plan import load_plan
 from musician.protocol.claim import Claim
-from musician.protocol.errors import PriceUnknown
+from musician.protocol.errors import ClaimBlocked, PriceUnknown
 from musician.protocol.journal import CEILING_REACHED, EntryKind
 from musician.protocol.musician import ready as r
 from musician.protocol.musician.inputs import PieceEnding
@@ -20,6 +21,7 @@ from musician.protocol.rules.ceilings import Amounts, Scope
 from musician.protocol.settings import Ceilings, Settings
 from musician.protocol.spending import Usage
 from musician.protocol.states import State
+from musician.runtime.claiming import claim_task
 from musician.runtime.conductor.consulting import Consultation, Parked
 from musician.runtime.fleet import claimable
 from musician.runtime.meter import Meter
@@ -282,6 +284,26 @@ def test_two_conductors_do_not_share_one_ceiling_twice(stage: "Stage") -> None:
     first.terminate()
     assert stage.end(first).code == 130
     stage.to_the_end()
+
+
+def test_two_workers_that_decide_at_the_same_moment_do_not_share_one_ceiling_twice(stage: "Stage") -> None:
+    """CEIL-3: what the first has claimed is reserved before the second claims; both had found both tasks."""
+    stage.write(TWO, "[ceilings]\ntask_cost_usd = 3\nplan_cost_usd = 5\n")
+    stage.lock()
+    root = find_root(stage.root)
+    settings = load_settings(root.config)
+    found = claimable(root, stage.store, settings, WORLD)
+    assert found == ("task-01",), "one after the other, they see each other"
+    take = partial(claim_task, root, stage.store, settings=settings, quiet=True, reserves=True, world=WORLD)
+    first = take("task-01", "worker-a").claim
+    with pytest.raises(ClaimBlocked, match="may use all that the ceilings"):
+        take("task-02", "worker-b")
+    assert stage.state("task-02") is State.WATCHING
+    service.record_usage(stage.store, first, "step 1", Usage(cost_usd=1.5))
+    with pytest.raises(ClaimBlocked):
+        take("task-02", "worker-b")
+    stage.raw("UPDATE orchestration_tasks SET state = 'exited' WHERE task_id = 'task-01'")
+    assert take("task-02", "worker-b").claim.epoch == 1
 
 
 def test_what_a_killed_musician_has_used_is_not_forgotten(counted: Counted) -> None:

@@ -5,17 +5,19 @@ A task whose owner is known dead is taken over first, whoever claims it; a task 
 its owner's, however old its heartbeat looks; and a task whose instruction cannot be read is never given out.
 """
 
+from collections.abc import Mapping
 from typing import NoReturn
 
 from musician import service
 from musician.processes.identity import own_program
 from musician.protocol.errors import ClaimBlocked, InvalidPlan
 from musician.protocol.names import check_session_id, check_task_id
+from musician.protocol.rules.ceilings import Amounts
 from musician.protocol.rules.liveness import Owner
 from musician.protocol.settings import Settings
 from musician.protocol.states import CLAIMABLE
 from musician.reporting.owners import owner_of
-from musician.runtime.program import load_task_file
+from musician.runtime.program import load_task_file, locked_plan
 from musician.runtime.takeover import inherit
 from musician.runtime.world import World
 from musician.service import Taken, TaskView
@@ -32,10 +34,13 @@ def claim_task(
     settings: Settings,
     quiet: bool = False,
     out_of_turn: bool = False,
+    reserves: bool = False,
     world: World,
 ) -> Taken:
     """Claim a task by :func:`musician.service.claim`, after all other checks. :class:`ClaimBlocked` if one
     fails. Blocks.
+
+    ``reserves``: it is claimed only if its ceilings fit in beside what is at work, for which nobody else has looked.
     """
     check_task_id(task_id)
     session = check_session_id(session_id)
@@ -44,7 +49,15 @@ def claim_task(
     reason = _why_blocked(root, view, session, settings, world)
     if reason:
         block(store, view, session, reason, quiet=quiet)
-    taken = service.claim(store, task_id, session, quiet=quiet, out_of_turn=out_of_turn, settings=settings)
+    taken = service.claim(
+        store,
+        task_id,
+        session,
+        quiet=quiet,
+        out_of_turn=out_of_turn,
+        budgets=_budgets(root, store, view) if reserves else None,
+        settings=settings,
+    )
     service.register_program(store, task_id, taken.claim.epoch, own_program())
     return taken
 
@@ -56,6 +69,14 @@ def block(store: Store, view: TaskView, session_id: str, reason: str, *, quiet: 
     raise ClaimBlocked(
         task_id=view.row.task_id, state=view.row.state, reason=reason, owner=view.row.session_id
     )
+
+
+def _budgets(root: Root, store: Store, view: TaskView) -> Mapping[str, Amounts]:
+    """Return what a task's plan gives its tasks."""
+    row = None if view.row.plan_id is None else service.plan_row(store, view.row.plan_id)
+    if row is None:
+        return {}
+    return {task.task_id: task.budget for task in locked_plan(root, row.path, row.text, row.sha256).tasks}
 
 
 def _why_blocked(root: Root, view: TaskView, session_id: str, settings: Settings, world: World) -> str:

@@ -1,8 +1,9 @@
 """A worker: a process that keeps claiming tasks, one after the other, beside a conductor (a fleet of them: D9).
 
-It does not decide which tasks may be played: it asks the conductor's engine, and takes what that would
-launch. Claims are quiet, because a worker that comes too late is not worth reporting. It wakes on what wakes
-the conductor, looks by itself now and then, and ends when every task of every plan is complete.
+It does not decide which tasks may be played: it asks the conductor's engine, and takes what that would launch. Another
+may have decided at the same moment, so whether its ceilings still fit in is asked again as a task is claimed, where one
+claim comes after the other. Claims are quiet, because a worker that comes too late is not worth reporting. It wakes on
+what wakes the conductor, looks by itself now and then, and ends when every task of every plan is complete.
 """
 
 import math
@@ -72,6 +73,7 @@ async def work_on(
         settings=settings,
         agent=agent,
         quiet=True,
+        reserves=True,
         owns_process=owns_process,
         world=world,
     )

@@ -14,12 +14,14 @@ from musician.protocol.names import (
     fallback_id,
     succession_name,
 )
+from musician.protocol.rules.ceilings import Amounts
 from musician.protocol.rules.liveness import heartbeat_status, holds_claim, owner_standing
 from musician.protocol.states import ACTIVE, CLAIMABLE, State
 from musician.protocol.values import dataclass
 from musician.service.claims import own_epoch
 from musician.service.rowwork import is_fenced, load_task, say_fields
 from musician.service.settling import keep_in
+from musician.service.spending import fits_in
 from musician.store.port import Store, Tx
 from musician.store.queries.messages import Messages
 from musician.store.queries.plans import Plans
@@ -49,13 +51,15 @@ def claim(
     *,
     quiet: bool = False,
     out_of_turn: bool = False,
+    budgets: Mapping[str, Amounts] | None = None,
     settings: "Settings",
 ) -> Taken:
     """Claim a task atomically; exactly one of any number of sessions succeeds.
 
     Raises :class:`ClaimBlocked` when the task has a live owner, is in a state that cannot be claimed, has no
     instruction, comes after one that is not finished (``out_of_turn`` lets it), or while a session is at work on a task
-    that shares its dangerous files; :class:`PlanPaused` of a task that could be had but for its plan's pause. The task
+    that shares its dangerous files; with the ``budgets`` of its plan's tasks also where what those at work may use yet
+    leaves too little of a ceiling. :class:`PlanPaused` of a task that could be had but for its plan's pause. The task
     is then as it was; the session's fallback row and a ``claim_blocked`` message are written, unless ``quiet`` (a
     polling worker) (D9).
     """
@@ -74,6 +78,7 @@ def claim(
             blocked
             or ("" if paused is None else f"plan {row.plan_id} is {paused.said}")
             or ("" if out_of_turn else _why_not_yet(tx, row))
+            or ("" if budgets is None or fits_in(tx, row, settings.ceilings, budgets) else _NO_ROOM)
             or _try(tx, taken)
         )
         if reason is None:
@@ -86,6 +91,9 @@ def claim(
     raise ClaimBlocked(
         task_id=task_id, state=row.state, reason=reason, owner=row.session_id if row.state in ACTIVE else None
     )
+
+
+_NO_ROOM = "what is at work beside it may use all that the ceilings of its plan or the day leave"
 
 
 def _paused(row: TaskRow, pause: PauseRow) -> PlanPaused:

@@ -8,15 +8,26 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 from musician.protocol.claim import Claim
-from musician.protocol.rules.ceilings import Account, Accounts, Amounts, Scope
+from musician.protocol.rules.ceilings import (
+    Account,
+    Accounts,
+    Amounts,
+    Scope,
+    fits_beside,
+    measures_of,
+    within_budget,
+)
+from musician.protocol.settings import Ceilings
 from musician.protocol.spending import Usage
+from musician.protocol.states import ACTIVE, WAITING
 from musician.protocol.values import as_dict
 from musician.service.rowwork import load_task
 from musician.store.port import ONLOOKERS, Store, Tx
 from musician.store.queries.plans import Plans
 from musician.store.queries.sessions import Sessions
+from musician.store.queries.tasks import Tasks
 from musician.store.query import Value
-from musician.store.rows import UsageRow
+from musician.store.rows import TaskRow, UsageRow
 from musician.store.rows.sessions import MeansRow
 
 
@@ -86,6 +97,25 @@ def _amounts(rows: Iterable[MeansRow]) -> Amounts:
         turns=sum(row.turns for row in found),
         time_s=sum(row.time_s for row in found),
     )
+
+
+def fits_in(tx: Tx, row: TaskRow, ceilings: Ceilings, budgets: Mapping[str, Amounts]) -> bool:
+    """Whether a task may be claimed beside those at work on its plan, as :func:`fits_beside` says.
+
+    ``budgets`` are what the plan gives its tasks. Of one that waits for a person nothing is reserved.
+    """
+    if row.plan_id is None or not measures_of(ceilings, *budgets.values()):
+        return True
+    found = _accounts(tx, plan_id=row.plan_id, task_id=row.task_id)
+    asked = {ask.task_id for ask in tx.all(Plans.needs_human)}
+    at_work = [
+        within_budget(found.get(each.task_id, {}), budgets.get(each.task_id, Amounts()))[Scope.TASK]
+        for each in tx.all(Tasks.tasks_of_plan, plan_id=row.plan_id)
+        if each.session_id is not None and each.state in ACTIVE and each.task_id != row.task_id
+        if not (each.state in WAITING and each.task_id in asked)
+    ]
+    own = within_budget(found[row.task_id], budgets.get(row.task_id, Amounts()))
+    return fits_beside(own, at_work, ceilings)
 
 
 def usage_of_plan(store: Store, plan_id: str) -> tuple[UsageRow, ...]:
