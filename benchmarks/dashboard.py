@@ -118,7 +118,7 @@ class _Server:
 
     @property
     def port(self) -> int:
-        return int(self.address.partition("127.0.0.1:")[2].partition("/")[0])
+        return int(self.address.split(":")[2].partition("/")[0])
 
     @property
     def held(self) -> tuple[int, float]:
