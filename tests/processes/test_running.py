@@ -52,19 +52,15 @@ def test_output_is_appended_to_the_log_and_the_exit_code_returned(trees: Any) ->
     assert (trees.folder / "logs" / "task.log").read_bytes() == b"out\nerr\nout\nerr\n"
 
 
-@pytest.mark.parametrize(
-    ("end", "code"), [(Running.terminate, 128 + signal.SIGTERM), (Running.kill, 128 + signal.SIGKILL)]
-)
-def test_it_can_be_ended_and_ending_it_twice_does_nothing(
-    trees: Any, end: Callable[[Running], None], code: int
-) -> None:
+@pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGKILL])
+def test_it_can_be_ended_and_ending_it_twice_does_nothing(trees: Any, by: signal.Signals) -> None:
     started = launch(trees, "sleep", "300")
     assert started.returncode is None
     assert is_running(started.identity)
     assert started.identity.pid == started.identity.pgid == os.getsid(started.identity.pid)
-    end(started)
-    assert anyio.run(started.wait) == code
-    end(started)
+    started.terminate(by)
+    assert anyio.run(started.wait) == 128 + by
+    started.terminate(by)
     assert not is_running(started.identity)
 
 

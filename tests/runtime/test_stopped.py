@@ -294,7 +294,7 @@ def test_a_signal_before_anything_was_played_is_heard_too(stage: "Stage") -> Non
     """The claim is made, the tree is not: the session still says why it ends."""
     begin(stage)
     stage.lock()
-    where = "before:musician.runtime.world:open_tree"
+    where = "before:musician.runtime.tasktree:open_tree"
     hold = {"MUSICIAN_TEST_STOP": "1"}
     musician = stage.start("work", "task-01", **stage.armed("work", where), **hold)
     stage.until(lambda: stage.stopped(musician.pid))

@@ -245,7 +245,7 @@ def test_a_fenced_musician_ends_without_another_word(stage: "Stage") -> None:
 
 def test_a_musician_that_was_fenced_before_it_began_plays_nothing(stage: "Stage") -> None:
     begin(stage)
-    where = "before:musician.runtime.world:open_tree"
+    where = "before:musician.runtime.tasktree:open_tree"
     musician = stage.start("work", TASK, **stage.armed("work", where), MUSICIAN_TEST_STOP="1")
     stage.until(lambda: stage.stopped(musician.pid))
     service.fence(stage.store, TASK, epoch=1)

@@ -47,10 +47,6 @@ class Running:
         """A signal that asks it to end, to the program alone; nothing if it has ended."""
         self._popen.send_signal(by)
 
-    def kill(self) -> None:
-        """SIGKILL, to the program alone; nothing if it has ended."""
-        self._popen.send_signal(signal.SIGKILL)
-
     def let_go(self) -> None:
         """End the lease, as our death would."""
         if self._popen.stdin is not None:

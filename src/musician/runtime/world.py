@@ -8,17 +8,15 @@ Waiting and blocking calls go through anyio, whose event loop the simulation rep
 import signal
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager
-from pathlib import Path
 from typing import Protocol
 
 from anyio.to_thread import run_sync
 
 from musician.agents.port import Agent
 from musician.agents.registry import make_agent
-from musician.plans.model import Plan, TaskSpec
+from musician.plans.model import Plan
 from musician.processes.identity import ProcessIdentity
 from musician.processes.machine import MACHINE, Machine
-from musician.protocol.claim import Claim
 from musician.protocol.errors import PriceUnknown
 from musician.protocol.rules.ceilings import Amounts, Measure, measures_of
 from musician.protocol.settings import Settings
@@ -27,7 +25,7 @@ from musician.runtime.left_work import SaveWork, save_work
 from musician.runtime.plantrees import GitPlanTrees, PlanTrees
 from musician.runtime.preparing import prepare_tree
 from musician.runtime.sandboxing import sandboxed
-from musician.runtime.tasktree import TaskTree, open_tree
+from musician.runtime.tasktree import open_tree
 from musician.store.port import Store
 from musician.trees.root import Root
 from musician.trees.snapshot import tree_id
@@ -65,10 +63,9 @@ class World:
     prepare_tree = staticmethod(prepare_tree)
     sandboxed = staticmethod(sandboxed)
     save_work: SaveWork = staticmethod(save_work)
-
-    def agent(self, spec: str) -> Agent:
-        """Return a new agent for a session; :class:`AgentUnavailable` if it cannot be used."""
-        return make_agent(spec)
+    agent = staticmethod(make_agent)
+    tree_id = staticmethod(tree_id)
+    open_tree = staticmethod(open_tree)
 
     def agent_within(self, settings: Settings, spec: str, *budgets: Amounts) -> Agent:
         """As :meth:`agent`; :class:`PriceUnknown` if a ceiling or budget of money could not hold with it."""
@@ -87,17 +84,8 @@ class World:
         """Start a process that plays a task. OSError if the system has no room for it."""
         return await run_sync(start_musician, root, store, task_id, session_id, agent)
 
-    def tree_id(self, tree: Path) -> str:
-        """Return the id of a tree's present content. Blocks."""
-        return tree_id(tree)
-
     def plan_trees(self, root: Root, plan: Plan, base: str) -> PlanTrees:
         return GitPlanTrees(root=root, plan=plan, base=base)
-
-    def open_tree(
-        self, root: Root, task: TaskSpec, claim: Claim, *, plan_id: str | None, base: str | None
-    ) -> TaskTree:
-        return open_tree(root, task, claim, plan_id=plan_id, base=base)
 
 
 WORLD = World()
