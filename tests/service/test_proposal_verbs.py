@@ -14,7 +14,6 @@ from musician.protocol.errors import (
     NotConductor,
     ProposalDecided,
     UnknownProposal,
-    UnknownTask,
 )
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.names import CONDUCTOR
@@ -88,10 +87,7 @@ def test_the_conductor_proposes_too(store: Store, walk: Walk) -> None:
     working(store, walk)
     kept = propose(store, None)
     assert (kept.proposal.task_id, kept.proposal.session_id) == (CONDUCTOR, CONDUCTOR)
-    assert propose(store, None, task_id="task-01").proposal.task_id == "task-01"
     assert paths(store) == ()
-    with pytest.raises(UnknownTask):
-        propose(store, None, task_id="task-010")
 
 
 def test_a_name_is_given_away_once(store: Store, walk: Walk) -> None:

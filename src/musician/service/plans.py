@@ -40,16 +40,7 @@ def lock_plan(
             if locked.sha256 != plan.sha256:
                 raise PlanChanged(plan_id=plan.plan_id, path=plan.path, difference=locked.text)
             return False
-        tx.run(
-            Plans.lock_plan,
-            plan_id=plan.plan_id,
-            path=plan.path,
-            title=plan.title,
-            sha256=plan.sha256,
-            text=plan.text,
-            base_branch=base_branch,
-            base_commit=base_commit,
-        )
+        tx.run(Plans.lock_plan, base_branch=base_branch, base_commit=base_commit, **_as_locked(plan))
         _take_up(tx, plan, instructions, retry_limit, settings)
         return True
 
@@ -78,14 +69,7 @@ def amend_plan(
         locked = tx.one(Plans.plan, plan_id=plan.plan_id)
         if locked is None:
             raise UnknownPlan(plan_id=plan.plan_id)
-        tx.run(
-            Plans.amend_plan,
-            plan_id=plan.plan_id,
-            path=plan.path,
-            title=plan.title,
-            sha256=plan.sha256,
-            text=plan.text,
-        )
+        tx.run(Plans.amend_plan, **_as_locked(plan))
         for task_id in withdrawn:
             if tx.one(Tasks.task, task_id=task_id) is not None:
                 withdraw_in(tx, task_id, "withdrawn from the plan")
@@ -137,6 +121,10 @@ def baseline_text(store: Store, commit_id: str, *, setup: str, command: str) -> 
     """Return what :func:`keep_baseline` stored; None if it was never run."""
     with store.read() as tx:
         return tx.one(Plans.baseline, commit_id=commit_id, setup=setup, command=command)
+
+
+def _as_locked(plan: Plan) -> dict[str, str]:
+    return {name: getattr(plan, name) for name in ("plan_id", "path", "title", "sha256", "text")}
 
 
 def _take_up(tx: Tx, plan: Plan, instructions: Mapping[str, str], retry_limit: int, settings: str) -> None:

@@ -19,7 +19,7 @@ from musician.protocol.proposals import (
 from musician.protocol.transitions import Actor
 from musician.protocol.values import as_dict, dataclass, replace
 from musician.service.documents import keep_text
-from musician.service.rowwork import beat_in, load_task, write_entries
+from musician.service.rowwork import beat_in, write_entries
 from musician.store.port import Store, Tx
 from musician.store.queries.history import History
 from musician.store.queries.proposals import Proposals
@@ -38,15 +38,9 @@ class KeptProposal:
 
 
 def propose(
-    store: Store,
-    by: Claim | None,
-    draft: Draft,
-    *,
-    folder: str,
-    taken: Collection[str],
-    task_id: str = CONDUCTOR,
+    store: Store, by: Claim | None, draft: Draft, *, folder: str, taken: Collection[str]
 ) -> tuple[KeptProposal, Entry | None]:
-    """Keep a proposal of a claim's owner, or, with None, of the conductor's, for ``task_id``.
+    """Keep a proposal of a claim's owner, or, with None, of the conductor's.
 
     ``folder`` is where its file will lie, relative to the project; ``taken`` the names that are there. The second
     value is the journal entry that was written, for the files beside it; the conductor has no journal. What the task
@@ -54,12 +48,9 @@ def propose(
     proposes nothing new.
     """
     with store.write() as tx:
-        if by is None:
-            if task_id != CONDUCTOR:
-                load_task(tx, task_id)
-        else:
+        if by is not None:
             beat_in(tx, by)
-            task_id = by.task_id
+        task_id = CONDUCTOR if by is None else by.task_id
         before = _same(tx, task_id, draft)
         if before is not None:
             return before, None
