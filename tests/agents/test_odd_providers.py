@@ -1,5 +1,6 @@
 """What real clients make of a provider's errors, and what that means for the piece (issue 9.3)."""
 
+import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +10,7 @@ import anyio
 import pytest
 
 from musician.agents.claude.agent import ClaudeAgent
-from musician.agents.port import Agent, AgentEvent, Piece, PieceKind, Stage, ToolCall
+from musician.agents.port import Agent, AgentEvent, AgentSession, Piece, PieceKind, Stage, ToolCall
 from musician.agents.registry import make_agent
 from musician.processes.identity import ProcessIdentity
 from musician.protocol.musician.inputs import PieceEnded, PieceEnding
@@ -26,6 +27,16 @@ pytestmark = pytest.mark.deep
 
 _A_YEAR_S = 366 * 86_400
 
+PIECE = Piece(
+    kind=PieceKind.STEP,
+    task_id="task-01",
+    item="step 1",
+    title="Say it",
+    prose="",
+    scripts=(),
+    time_limit_s=HANG_S,
+)
+
 
 @dataclass
 class Desk:
@@ -39,23 +50,19 @@ class Desk:
         tree = self.folder / "tree"
         tree.mkdir()
 
-        async def played() -> PieceEnded:
-            stage = Stage(tree=tree, env=self.env, on_process=_recorded, may=_allowed)
-            async with self.agent.open(stage) as session:
-                return await session.play(
-                    Piece(
-                        kind=PieceKind.STEP,
-                        task_id="task-01",
-                        item="step 1",
-                        title="Say it",
-                        prose="",
-                        scripts=(),
-                        time_limit_s=HANG_S,
-                    ),
-                    _unheard,
-                )
+        ended: list[PieceEnded] = []
 
-        return anyio.run(played)
+        async def played() -> None:
+            stage = Stage(tree=tree, env=self.env, on_process=_recorded, may=_allowed)
+            async with self.agent.open(stage) as session, anyio.create_task_group() as group:
+                group.start_soon(self.beside, session)
+                ended.append(await session.play(PIECE, _unheard))
+
+        anyio.run(played)
+        return ended[0]
+
+    async def beside(self, session: AgentSession) -> None:
+        """What happens while it plays."""
 
 
 async def _recorded(_: ProcessIdentity) -> None: ...
@@ -142,6 +149,35 @@ def test_a_subscriptions_reset_that_cannot_be_meant_is_none_that_is_believed(
     assert ended.ending is PieceEnding.LIMITED, ended.detail
     believed = met(None, now_s=0.0, said_s=ended.wait_s, own_s=60.0)
     assert believed.until_s == 60.0
+
+
+def test_what_a_provider_refused_counts_no_more_once_a_further_turn_was_answered(tmp_path: Path) -> None:
+    """A person speaks while the first answer of the model is under way; that fails, and what was said is answered."""
+    said = threading.Event()
+    asked: list[Received] = []
+
+    def model(received: Received) -> Step:
+        asked.append(received)
+        if len(asked) > 1:
+            return say("done.")
+        said.wait(HANG_S)
+        return ScriptedFailure(status=402, kind="billing_error", message="no")
+
+    class Speaking(Desk):
+        async def beside(self, session: AgentSession) -> None:
+            with anyio.fail_after(HANG_S):
+                while not asked:
+                    await anyio.sleep(0.01)
+                async with anyio.create_task_group() as group:
+                    group.start_soon(session.steer, "go on")
+                    await anyio.wait_all_tasks_blocked()
+                    said.set()
+
+    with ScriptedModel(model) as server:
+        home = ClientHome(tmp_path / "home", model_url=server.url, trusts=[tmp_path])
+        ended = Speaking(tmp_path, ClaudeAgent(home.client, home.env)).play()
+    assert len(asked) == 2
+    assert ended.ending is PieceEnding.DONE, ended.detail
 
 
 def test_a_warning_of_codex_about_its_model_loses_no_step(

@@ -29,6 +29,21 @@ class Usage:
     turns: int = 0
 
 
+MOST_TOKENS = 10**12
+"""Of one reading; what is more is no number of tokens, and would fit into no database."""
+
+
+def token_count(said: object) -> int:
+    """Return a number of tokens as an agent says it; 0 of what can be none."""
+    return said if isinstance(said, int) and 0 < said <= MOST_TOKENS else 0
+
+
+def price(said: object) -> float | None:
+    """Return an amount of money as an agent says it; None of what can be none."""
+    is_possible = isinstance(said, int | float) and 0 <= said <= MOST_TOKENS
+    return float(said) if is_possible else None  # type: ignore[arg-type]
+
+
 class Used(Protocol):
     """A :class:`Usage`, or a row of one."""
 

@@ -9,7 +9,7 @@ each call gives the whole conversation to the model again, so it is too little.
 from collections.abc import Mapping
 from typing import Any
 
-from musician.protocol.spending import Usage
+from musician.protocol.spending import Usage, price, token_count
 from musician.protocol.values import replace
 
 
@@ -31,27 +31,27 @@ class Bill:
     def updated(self, update: Mapping[str, Any], *, plays: bool) -> None:
         """Take in an update. ``plays`` is False for the history of a session that is being loaded."""
         match update:
-            case {"sessionUpdate": "usage_update", "used": int(used)} if plays and used > 0:
+            case {"sessionUpdate": "usage_update", "used": said} if plays and (used := token_count(said)):
                 tokens, turns = self._calls.input_tokens + used, self._calls.turns + 1
                 self._calls = replace(self._calls, input_tokens=tokens, turns=turns)
         match update:
             case {
                 "sessionUpdate": "usage_update",
-                "cost": {"amount": int() | float() as total, "currency": "USD"},
-            }:
-                self._cost_usd = float(total)
+                "cost": {"amount": said, "currency": "USD"},
+            } if (total := price(said)) is not None:
+                self._cost_usd = total
                 if not plays:
                     self._told_usd = self._cost_usd
 
     def answered(self, result: Mapping[str, Any]) -> None:
         """Take in the end of a turn."""
         match result.get("usage"):
-            case {"inputTokens": int(given), "outputTokens": int(said), **more}:
+            case {"inputTokens": given, "outputTokens": said, **more} if token_count(given):
                 usage = Usage(
-                    input_tokens=given,
-                    output_tokens=said,
-                    cache_read_tokens=_count(more.get("cachedReadTokens")),
-                    cache_write_tokens=_count(more.get("cachedWriteTokens")),
+                    input_tokens=token_count(given),
+                    output_tokens=token_count(said),
+                    cache_read_tokens=token_count(more.get("cachedReadTokens")),
+                    cache_write_tokens=token_count(more.get("cachedWriteTokens")),
                 )
                 self._turns.append(usage)
 
@@ -92,7 +92,3 @@ class Bill:
             turns=used.turns - told.turns,
             cost_usd=cost_usd,
         )
-
-
-def _count(value: object) -> int:
-    return value if isinstance(value, int) and value > 0 else 0

@@ -41,7 +41,7 @@ PRINTED = "musician printed"
 
 def answer_of(call: Mapping[str, Any]) -> str:
     """Return the tool's result as text."""
-    parts = [part.get("content") for part in call.get("content") or () if isinstance(part, dict)]
+    parts = [part.get("content") for part in _parts(call, "content")]
     texts = [str(part["text"]) for part in parts if isinstance(part, dict) and "text" in part]
     return "\n".join(texts) or call.get(PRINTED, "") or str(call.get("rawOutput") or "")
 
@@ -51,7 +51,7 @@ def asked_for(call: Mapping[str, Any]) -> tuple[tuple[ToolCall, ...], str]:
 
     ``call`` holds all that is known of it, from earlier updates and from the request.
     """
-    kind = call.get("kind")
+    kind = str(call.get("kind"))
     if kind == "switch_mode":
         return (), "the mode of the session is not the agent's to choose"
     if kind == "execute" or _command(call):
@@ -92,13 +92,17 @@ def _command(call: Mapping[str, Any]) -> str:
     return ""
 
 
+def _parts(call: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
+    """Return the documents of a list; none if it is no list."""
+    found = call.get(name)
+    return [part for part in found if isinstance(part, dict)] if isinstance(found, list) else []
+
+
 def _paths(call: Mapping[str, Any]) -> Iterator[str]:
     """Yield every file that is named anywhere in the call, once."""
     given = call.get("rawInput")
     named = [given.get(name) for name in _PATH_NAMES] if isinstance(given, dict) else []
     changes = given.get("changes") if isinstance(given, dict) else None
     named += list(changes) if isinstance(changes, dict) else []
-    for part in (*(call.get("locations") or ()), *(call.get("content") or ())):
-        if isinstance(part, dict):
-            named.append(part.get("path"))
+    named += [part.get("path") for name in ("locations", "content") for part in _parts(call, name)]
     yield from dict.fromkeys(path for path in named if isinstance(path, str) and path)

@@ -7,7 +7,7 @@ itself. Reported is the difference to the last result, or to the point where the
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from musician.protocol.spending import Usage
+from musician.protocol.spending import Usage, price, token_count
 
 Totals = Mapping[str, Mapping[str, Any]]
 """By model, in the client's own words."""
@@ -22,11 +22,11 @@ class Bill:
         for model, total in totals.items():
             now = Usage(
                 model=model,
-                input_tokens=total["inputTokens"],
-                cache_read_tokens=total["cacheReadInputTokens"],
-                cache_write_tokens=total["cacheCreationInputTokens"],
-                output_tokens=total["outputTokens"],
-                cost_usd=total["costUSD"],
+                input_tokens=token_count(total["inputTokens"]),
+                cache_read_tokens=token_count(total["cacheReadInputTokens"]),
+                cache_write_tokens=token_count(total["cacheCreationInputTokens"]),
+                output_tokens=token_count(total["outputTokens"]),
+                cost_usd=price(total["costUSD"]) or 0.0,
             )
             new = _difference(now, self._known.get(model, Usage()))
             self._known[model] = now
@@ -35,6 +35,8 @@ class Bill:
 
 
 def _difference(now: Usage, before: Usage) -> Usage:
+    if now.input_tokens < before.input_tokens or now.output_tokens < before.output_tokens:
+        return now  # the client counts anew
     return Usage(
         model=now.model,
         input_tokens=now.input_tokens - before.input_tokens,

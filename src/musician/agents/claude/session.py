@@ -240,6 +240,7 @@ class _Performance:
         if message.error is not None:
             self._provider.failed(message, text)
             return
+        self._provider = Provider()  # it answers: what it refused a turn of before counts no more
         if message.usage is not None:
             await self._measure(self._session.used(_context_tokens(message.usage)))
         if text:
