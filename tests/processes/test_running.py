@@ -98,18 +98,10 @@ def test_a_program_that_is_not_there_is_an_error(trees: Any) -> None:
 
 def test_letting_go_of_the_lease_is_noticed(trees: Any) -> None:
     started = launch(trees, sys.executable, "-c", MUSICIAN)
-    started.write(b"whatever is sent down a lease means nothing")
     started.let_go()
     started.let_go()
     assert anyio.run(started.wait) == 0
     assert trees.exists("lost")
-
-
-def test_writing_to_a_program_that_has_ended_does_nothing(trees: Any) -> None:
-    started = launch(trees, "true")
-    os.waitid(os.P_PID, started.identity.pid, os.WEXITED | os.WNOWAIT)
-    started.write(b"go")
-    assert anyio.run(started.wait) == 0
 
 
 def test_sigkill_of_the_conductor_is_noticed_by_its_musician(trees: Any, until: Callable[..., None]) -> None:

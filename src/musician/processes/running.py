@@ -52,12 +52,6 @@ class Running:
         if self._popen.stdin is not None:
             self._popen.stdin.close()
 
-    def write(self, data: bytes) -> None:
-        """Into the lease; nothing if the program has ended."""
-        assert self._popen.stdin is not None  # noqa: S101
-        with contextlib.suppress(BrokenPipeError):
-            self._popen.stdin.write(data)
-
 
 class RunningFork:
     """As :class:`Running`, of a fork: what waits for it is its server, or nobody."""
