@@ -7,6 +7,7 @@ can speak only through their message, which begins with ``musician:``.
 import os
 from contextlib import suppress
 from pathlib import Path
+from types import TracebackType
 
 import apsw
 
@@ -62,6 +63,27 @@ _KINDS: tuple[tuple[type[apsw.Error], str, str, str], ...] = (
         "the state is as it was; look at `musician status`",
     ),
 )
+
+
+class FaultsOf:
+    """Translates SQLite's errors in this block into ours. Never put it around a caller's code.
+
+    A class, because several are entered for every verb and a generator would take three times as long.
+    """
+
+    __slots__ = ("_path",)
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, apsw.Error):
+            raise as_unusable(error, self._path) from error
 
 
 def damaged(path: Path, found: str) -> DatabaseUnusable:

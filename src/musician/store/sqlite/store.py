@@ -13,30 +13,26 @@ caller's block raises passes through untouched.
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import apsw
 
 from musician.protocol.errors import DatabaseUnusable, NotInitialised
 from musician.store import bell
 from musician.store.naming import url_of
-from musician.store.port import Answer, RowChange
-from musician.store.query import Command, Query, Row, Value
-from musician.store.sqlite.faults import as_unusable, damaged, gate_fault, spent, unreachable
+from musician.store.port import Answer
+from musician.store.sqlite.faults import FaultsOf, damaged, gate_fault, unreachable
 from musician.store.sqlite.gate import TOLD_AFTER_S, Gate, GateTimeout
-from musician.store.sqlite.named import load_queries
-from musician.store.sqlite.texts import read_bytes, whole
+from musician.store.sqlite.transaction import SqliteTx
 from musician.store.sqlite.versions import APPLICATION_ID, check_ours
 
 if TYPE_CHECKING:
     from musician.store.listening import Listener
 
 DEFAULT_BUSY_TIMEOUT_S = 30.0
-R = TypeVar("R")
 OnLongWait = Callable[[int | None], None]
 """Hears of a wait that grows long: the process in the way, None if it is not known."""
 
@@ -84,7 +80,7 @@ class SqliteStore:
             raise unreachable(error, path) from error
         if not is_there:
             raise NotInitialised(path=str(path), named=named)
-        with ExitStack() as undo, _FaultsOf(path):
+        with ExitStack() as undo, FaultsOf(path):
             connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
             undo.callback(connection.close)
             _configure(connection, busy_timeout_s=busy_timeout_s)
@@ -111,7 +107,7 @@ class SqliteStore:
         A file that is there and not Musician's is left as it is: :class:`DatabaseUnusable`.
         """
         flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
-        with _FaultsOf(path), ExitStack() as done:
+        with FaultsOf(path), ExitStack() as done:
             # SQLite reports errors better, but would make the file writable for its owner only
             with suppress(OSError):
                 os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666))
@@ -155,7 +151,7 @@ class SqliteStore:
                 self._begin_writing()
                 try:
                     yield tx
-                    with _FaultsOf(self.path):
+                    with FaultsOf(self.path):
                         self._connection.execute("COMMIT")
                 finally:
                     self._roll_back()
@@ -164,7 +160,7 @@ class SqliteStore:
 
     def ask(self, statement: str, *, most_rows: int, most_bytes: int) -> Answer:
         """By a connection of its own, which could not write if it were let."""
-        with ExitStack() as opened, _FaultsOf(self.path):
+        with ExitStack() as opened, FaultsOf(self.path):
             connection = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READONLY)
             opened.callback(connection.close)
             _configure(connection, busy_timeout_s=self._busy_timeout_s)
@@ -174,7 +170,7 @@ class SqliteStore:
             return foreign.ask(connection, statement, most_rows=most_rows, most_bytes=most_bytes)
 
     def check(self) -> None:
-        with self.read(), _FaultsOf(self.path):
+        with self.read(), FaultsOf(self.path):
             found = self._connection.execute("PRAGMA quick_check(1)").get
         if found != "ok":
             raise damaged(self.path, str(found))
@@ -182,19 +178,19 @@ class SqliteStore:
     def broken(self) -> tuple[str, ...]:
         from musician.store.sqlite.mending import broken
 
-        with self.read(), _FaultsOf(self.path):
+        with self.read(), FaultsOf(self.path):
             return broken(self._connection)
 
     def mend(self) -> tuple[str, ...]:
         from musician.store.sqlite.mending import mend
 
-        with self._lock, ExitStack() as held, _FaultsOf(self.path):
+        with self._lock, ExitStack() as held, FaultsOf(self.path):
             self._check_free()
             _enter(held, self._gate, self._busy_timeout_s, self.path, self._on_long_wait)
             return mend(self._connection)
 
     def holder(self) -> tuple[bool, int | None]:
-        with _FaultsOf(self.path):
+        with FaultsOf(self.path):
             return self._gate.is_held, self._gate.holder()
 
     @property
@@ -249,7 +245,7 @@ class SqliteStore:
 
     def _begin(self, statement: str) -> None:
         self._check_free()
-        with _FaultsOf(self.path):
+        with FaultsOf(self.path):
             self._connection.execute(statement)
 
     def _begin_writing(self) -> None:
@@ -273,131 +269,8 @@ class SqliteStore:
     def _roll_back(self) -> None:
         # SQLite itself has rolled back after some errors (a full disk); after a commit there is nothing to undo.
         if self._connection.in_transaction:
-            with _FaultsOf(self.path):
+            with FaultsOf(self.path):
                 self._connection.execute("ROLLBACK")
-
-
-class SqliteTx:
-    """A transaction in progress. Every method raises :class:`DatabaseUnusable`, kind "refused" for a guard's no."""
-
-    def __init__(self, connection: apsw.Connection, path: Path, columns: dict[str, tuple[str, ...]]) -> None:
-        self._connection = connection
-        self._path = path
-        self._faults = _FaultsOf(path)
-        self._queries = load_queries()
-        self._columns = columns
-        self.rung: set[str] = set()
-
-    def one(self, query: Query[R], /, **parameters: Value) -> R | None:
-        with self._faults:
-            row = self._first(query.name, parameters)
-        return None if row is None else query.read(row)
-
-    def only(self, query: Query[R], /, **parameters: Value) -> R:
-        with self._faults:
-            row = self._first(query.name, parameters)
-        if row is None:
-            raise LookupError(f"{query.name} always has a row, and had none")
-        return query.read(row)
-
-    def all(self, query: Query[R], /, **parameters: Value) -> list[R]:
-        with self._faults:
-            try:
-                cursor = self._execute(query.name, parameters)
-                rows = [self._row(query.name, cursor, values) for values in cursor]
-            except UnicodeDecodeError:
-                rows = self._bytewise(query.name, parameters)
-        return [query.read(row) for row in rows]
-
-    def run(self, command: Command, /, **parameters: Value) -> int:
-        with self._faults:
-            self._execute(command.name, parameters)
-            return self._connection.changes()  # the statement's own rows, not those its triggers changed
-
-    def insert(self, command: Command, /, **parameters: Value) -> int:
-        with self._faults:
-            self._execute(command.name, parameters)
-            return self._connection.last_insert_rowid()
-
-    def version(self) -> object:
-        with self._faults:  # SQLite counts the commits of all others, and apart from these our own changes
-            return self._connection.pragma("data_version"), self._connection.total_changes()
-
-    def ring(self, task_id: str) -> None:
-        self.rung.add(task_id)
-
-    def alter(self, statements: str, *, writable: Mapping[str, Set[str]]) -> tuple[RowChange, ...]:
-        with self._faults:
-            from musician.store.sqlite import foreign
-
-            return foreign.alter(self._connection, statements, writable=writable)
-
-    def move_out(self, plan_id: str, into: Path) -> None:
-        with self._faults:
-            from musician.store.sqlite import archiving
-
-            archiving.move_out(self._connection, plan_id, into)
-
-    def move_in(self, plan_id: str, out_of: Path) -> tuple[str, ...]:
-        with self._faults:
-            from musician.store.sqlite import archiving
-
-            return archiving.move_in(self._connection, plan_id, out_of)
-
-    def _first(self, query: str, parameters: Mapping[str, Value]) -> Row | None:
-        try:
-            cursor = self._execute(query, parameters)
-            values = cursor.fetchone()
-            return None if values is None else self._row(query, cursor, values)
-        except UnicodeDecodeError:
-            return next(iter(self._bytewise(query, parameters)), None)
-
-    def _execute(self, query: str, parameters: Mapping[str, Value]) -> apsw.Cursor:
-        sql = self._queries[query]
-        try:
-            return self._connection.execute(sql, parameters)
-        except UnicodeEncodeError:
-            return self._connection.execute(sql, whole(parameters))
-        except apsw.FullError as error:
-            self._blame_ids(error)
-            raise
-
-    def _blame_ids(self, error: apsw.FullError) -> None:
-        table = self._connection.execute("SELECT name FROM sqlite_sequence WHERE seq = ?", (2**63 - 1,)).get
-        if table is not None:
-            raise spent(self._path, str(table)) from error
-
-    def _bytewise(self, query: str, parameters: Mapping[str, Value]) -> list[Row]:
-        names, rows = read_bytes(self._connection, self._queries[query], parameters)
-        return [dict(zip(names, row, strict=True)) for row in rows]
-
-    def _row(self, query: str, cursor: apsw.Cursor, values: tuple[Value, ...]) -> Row:
-        # Asking SQLite for the names costs as much as a small query, and they stay the same.
-        names = self._columns.get(query)
-        if names is None:
-            names = self._columns[query] = tuple(column[0] for column in cursor.get_description())
-        return dict(zip(names, values, strict=True))
-
-
-class _FaultsOf:
-    """Translates SQLite's errors in this block into ours. Never put it around a caller's code.
-
-    A class, because several are entered for every verb and a generator would take three times as long.
-    """
-
-    __slots__ = ("_path",)
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __enter__(self) -> None:
-        return
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if isinstance(error, apsw.Error):
-            raise as_unusable(error, self._path) from error
 
 
 def _gate_of(path: Path) -> Gate:
