@@ -15,7 +15,8 @@ from musician.protocol.rules.deviations import Deviation, Severity
 from musician.protocol.values import dataclass, replace
 
 JUDGED_BY_PERSON = "a person has judged"
-"""The note written with a person's verdict. Everything before it is settled and does not count as rough (D17)."""
+"""The note written with a person's verdict, for who reads the journal. That it is one, its ruling says, and not these
+words: a session can write them."""
 
 AWAITS_ANSWER = "waits for the conductor's answer"
 """The note after which the session plays nothing until its question is answered."""
@@ -136,6 +137,8 @@ class Entry:
     context_pct: float | None = None
     commit_id: str | None = None
     ruled: bool = False
+    judged_by_person: bool = False
+    """It stands for a person's verdict. Everything before it is settled and does not count as rough (D17)."""
 
     def __post_init__(self) -> None:
         if self.kind is EntryKind.DEVIATION and self.severity is None:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from anyio.to_thread import run_sync
 
 from musician import service
-from musician.protocol.journal import JUDGED_BY_PERSON, EntryKind
+from musician.protocol.journal import EntryKind
 from musician.protocol.musician.inputs import VerificationEnded
 from musician.protocol.musician.program import CheckpointItem
 from musician.protocol.rules.review import Verification, Verified
@@ -113,7 +113,7 @@ def _red_as_before(view: service.TaskView, check: CheckpointItem, tree_id: str) 
     if last is None or (last.checkpoint, last.tree_id) != (check.number, tree_id):
         return None
     if Verification(last.outcome) is not Verification.RED or any(
-        row.id > last.journal_id and (row.kind in _MAY_HAVE_MENDED or row.text == JUDGED_BY_PERSON)
+        row.id > last.journal_id and (row.kind in _MAY_HAVE_MENDED or row.judged_by_person)
         for row in view.journal
     ):
         return None

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from musician.processes.output import printable
-from musician.protocol.journal import JUDGED_BY_PERSON, Entry, EntryKind, deviation_in, status_line
+from musician.protocol.journal import Entry, EntryKind, deviation_in, status_line
 from musician.protocol.rules.deviations import Severity, parse_severity
 from musician.reporting.transcripts import end_of_text
 from musician.trees.root import Root
@@ -141,7 +141,7 @@ def _lines(path: Path) -> list[str]:
 
 def _status_lines(entries: Iterable[Entry]) -> list[str]:
     """Return the lines of the session's own acts, without a person's verdicts."""
-    own = (entry for entry in entries if entry.text != JUDGED_BY_PERSON)
+    own = (entry for entry in entries if not entry.judged_by_person)
     return [line for entry in own for line in status_line(entry).splitlines()]
 
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable
 from functools import partial
 
-from musician.protocol.journal import JUDGED_BY_PERSON, EntryKind
+from musician.protocol.journal import EntryKind
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.rules.breaker import Limit
 from musician.protocol.states import State
@@ -126,7 +126,7 @@ class TaskView:
 
         What a rule or a reviewing agent has judged, no person has looked at.
         """
-        by_person = {row.ruled_by for row in self.journal if row.text == JUDGED_BY_PERSON} - {None}
+        by_person = {row.ruled_by for row in self.journal if row.judged_by_person}
         judged = (row for row in reversed(self.this_time.submissions) if row.verdict_id in by_person)
         return next((row.commit_id for row in judged if row.commit_id), None)
 

@@ -157,4 +157,5 @@ def as_entry(row: JournalRow) -> Entry:
         context_pct=row.context_pct,
         commit_id=row.commit_id,
         ruled=row.ruled_by is not None,
+        judged_by_person=row.judged_by_person,
     )

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from musician.protocol.journal import JUDGED_BY_PERSON, Entry, EntryKind
+from musician.protocol.journal import Entry, EntryKind
 from musician.protocol.messages.corrections import with_corrections
 from musician.protocol.messages.submissions import Completion
 from musician.protocol.musician import inputs as i
@@ -141,7 +141,7 @@ def test_what_is_mended_or_waived_is_not_mended_again(kind: EntryKind) -> None:
 
 def test_a_person_who_judges_does_not_mend() -> None:
     before = Since().after([SENT_BACK, RED])
-    after = before.after([Entry(kind=EntryKind.NOTE, text=JUDGED_BY_PERSON)])
+    after = before.after([Entry(kind=EntryKind.NOTE, judged_by_person=True)])
     assert after == replace(before, failed_verifications=0, reds=0)
 
 
@@ -187,6 +187,6 @@ def test_what_a_person_judged_clears_what_counted_before_it() -> None:
     """AUDIT-V18"""
     before = [
         Entry(kind=EntryKind.SELF_CORRECTION, text="twice"),
-        Entry(kind=EntryKind.NOTE, text=JUDGED_BY_PERSON),
+        Entry(kind=EntryKind.NOTE, judged_by_person=True),
     ]
     assert Since().after(before) == Since()

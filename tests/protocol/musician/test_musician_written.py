@@ -12,7 +12,6 @@ import pytest
 from musician.protocol.journal import (
     CEILING_REACHED,
     CONDUCTOR_TIMEOUT,
-    JUDGED_BY_PERSON,
     PROVIDER_REFUSES,
     Entry,
     EntryKind,
@@ -238,7 +237,7 @@ def test_a_person_who_judged_leaves_nothing_of_the_path_before() -> None:
     before = [Entry(kind=kind) for kind in (EntryKind.ERROR, EntryKind.NOT_VERIFIED, EntryKind.RETRIED)]
     since = Since().after(before)
     assert (since.errors, since.reds, since.is_red) == (1, 1, True)
-    judged = since.after([Entry(kind=EntryKind.NOTE, text=JUDGED_BY_PERSON)])
+    judged = since.after([Entry(kind=EntryKind.NOTE, judged_by_person=True)])
     assert judged == Since(is_red=True)
     assert since.after([Entry(kind=EntryKind.VERIFIED)]) == replace(since, reds=0, is_red=False)
     assert since.after([Entry(kind=EntryKind.ERROR)]) == replace(since, errors=2, reds=0)

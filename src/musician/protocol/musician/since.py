@@ -7,7 +7,7 @@ session by hand, count what happened before them exactly as the session in which
 from collections.abc import Iterable, Mapping
 from dataclasses import field
 
-from musician.protocol.journal import JUDGED_BY_PERSON, Entry, EntryKind
+from musician.protocol.journal import Entry, EntryKind
 from musician.protocol.messages.corrections import corrections_in
 from musician.protocol.messages.feedback import numbered_answer, points_of
 from musician.protocol.values import dataclass, replace
@@ -53,7 +53,7 @@ class Since:
             match entry.kind:
                 case EntryKind.SUBMITTED | EntryKind.APPROVED | EntryKind.STARTED_OVER:
                     since = Since()
-                case EntryKind.NOTE if entry.text == JUDGED_BY_PERSON:
+                case EntryKind.NOTE if entry.judged_by_person:
                     since = replace(since, failed_verifications=0, reds=0, errors=0, agent_retries=0)
                     since = replace(since, self_corrected=False)
                 case EntryKind.NOT_VERIFIED:

@@ -2,7 +2,8 @@
 
 from typing import NamedTuple
 
-from musician.protocol.names import succession_name
+from musician.protocol.journal import JUDGED_BY_PERSON
+from musician.protocol.names import CONDUCTOR, succession_name
 
 
 class SessionRow(NamedTuple):
@@ -64,6 +65,11 @@ class JournalRow(NamedTuple):
     commit_id: str | None
     at: str
     ruled_by: int | None
+
+    @property
+    def judged_by_person(self) -> bool:
+        """Whether it stands for a person's verdict: the conductor's own note, tied to the verdict's message."""
+        return (self.session_id, self.text) == (CONDUCTOR, JUDGED_BY_PERSON) and self.ruled_by is not None
 
 
 class UsageRow(NamedTuple):

@@ -17,7 +17,7 @@ SELECT id AS seq, name, session_id FROM signatures WHERE task_id = :task_id AND 
 -- name: judged_by_persons
 -- The verdicts that a person's note, or that of who speaks for one, belongs to, signed or not.
 SELECT c.seq FROM changes c JOIN history h ON h.id = c.id
-JOIN journal j ON j.task_id = h.task_id AND j.text = :note
+JOIN journal j ON j.task_id = h.task_id AND j.session_id = 'task-00' AND j.text = :note
 JOIN rulings r ON r.journal_id = j.id AND r.message_id = h.message_id
 WHERE c.seq > :seq AND c.seq <= :until AND c.source = 'state';
 
