@@ -296,8 +296,8 @@ def test_a_page_to_share_has_no_secret_and_no_path_outside_the_project(
         f"see {ready}/src/main.py:12 and '{home}/notes/diary.txt', error:/var/lib/other/x.db",
         "PATH=/opt/tools/bin:/home/ada/bin file:///home/ada/plan.md (~/.ssh/id_rsa) ~bob/x",
         "hunter2hunter2 ghp_" + "a" * 36 + " https://ada:pa55word@example.org/a/b",
-        f"in {ready}-old/hidden-a.txt and {home}2/hidden-b.txt, -I/opt/hidden-c/inc \x1b[31m/srv/hidden-d/x\x1b[0m",
-        f"first\\n/srv/hidden-e/x; all of {ready}.",
+        f"in {ready}-old/seclude-a.txt and {home}2/seclude-b.txt, -I/opt/seclude-c/inc \x1b[31m/srv/seclude-d/x\x1b[0m",
+        f"first\\n/srv/seclude-e/x; all of {ready}.",
         "docs/plan/one.md ./src/x.py a/b https://example.org/home/page 3/4 and/or",
     ]
     for text in said:
@@ -316,7 +316,7 @@ def test_a_page_to_share_has_no_secret_and_no_path_outside_the_project(
         "id_rsa",
         "bob",
         "Ada Home",
-        "hidden",
+        "seclude",
         str(ready),
     ):
         assert gone not in page.text, gone
@@ -326,11 +326,11 @@ def test_a_page_to_share_has_no_secret_and_no_path_outside_the_project(
 
 
 ELSEWHERE_TOO = {
-    "encoded": "GET /x?path=%2Fhome%2Fada%2Fhidden and file%3A%2F%2F%2Fsrv%252fhidden%252Fx",
-    "Windows": r"open C:\Users\Ada Hidden\x.txt, d:/hidden/y or \\server\hidden\z: no such file",
-    "as JSON has it": r'{"cwd":"\/srv\/hidden\/x","win":"C:\\Users\\hidden"}',
-    "invisible": "\u200b/srv/hidden/x \x07/srv/hidden/y \u202e/srv/hidden/z",
-    "of another system": "/mnt/c/Users/hidden/x and /Users/hidden/y",
+    "encoded": "GET /x?path=%2Fhome%2Fada%2Fseclude and file%3A%2F%2F%2Fsrv%252fseclude%252Fx",
+    "Windows": r"open C:\Users\Ada Seclude\x.txt, d:/seclude/y or \\server\seclude\z: no such file",
+    "as JSON has it": r'{"cwd":"\/srv\/seclude\/x","win":"C:\\Users\\seclude"}',
+    "invisible": "\u200b/srv/seclude/x \x07/srv/seclude/y \u202e/srv/seclude/z",
+    "of another system": "/mnt/c/Users/seclude/x and /Users/seclude/y",
 }
 
 
@@ -338,9 +338,9 @@ def test_a_page_shares_pictures_and_words_of_a_run_without_what_is_this_machines
     claimed: Path, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever wrote it: a tool, a failure, the reason of an end; however it is spelt."""
-    home = claimed.parent / "hidden home"
+    home = claimed.parent / "seclude home"
     monkeypatch.setenv("HOME", str(home))
-    secret = "sk-" + "hidden" * 8
+    secret = "sk-" + "seclude" * 8
     call("step", "1", "start", "1", "--context", "30")
     call("step", "1", "done", "1", "--context", "66")
     with closing(open_store(claimed / ".musician" / "comms.db")) as store:
@@ -355,7 +355,7 @@ def test_a_page_shares_pictures_and_words_of_a_run_without_what_is_this_machines
     written = (claimed / "page.html").read_text()
     page = Elements()
     page.feed(written)
-    assert "hidden" not in written.replace("[hidden]", "")
+    assert "seclude" not in written
     assert "see src/a%20b.py and src" in page.text
     assert {"svg", "rect", "polyline", "line"} <= page.tags
     for drawn in ("session 1, ", "step 1", "65 %", "working", "$0.50"):
