@@ -11,6 +11,7 @@ from musician.processes.identity import host_name, login_name
 from musician.project import Project
 from musician.protocol.states import State
 from tests.cli.test_cli_look_at_work import tree_of
+from tests.said import farewell
 from tests.surroundings import Call
 from tests.top.conftest import Terminal, terminal
 from tests.top.test_top import HOSTILE
@@ -136,6 +137,27 @@ def test_what_waits_is_answered_in_one_step(
     asyncio.run(story())
     assert service.messages_of(project.store, "task-01")[-1].message == said
     assert service.open_asks(project.store) == ()
+    project.close()
+
+
+def test_a_merge_that_failed_is_tried_again_in_one_step(claimed: Path) -> None:
+    """TOP-ORDERS"""
+    project = Project(os.fspath(claimed))
+    claim = service.only_claim(project.store, "s1")
+    service.exit_task(project.store, claim, farewell("asked", path="h"), handoff="next: all")
+    service.ask_human(project.store, "task-01", kind="merge", subject_id=0, text="no space left")
+
+    async def story() -> None:
+        async with terminal(claimed, size=(160, 30)) as seen:
+            await seen.sees("no space left", "try the merge again")
+            await go_to(seen, "try the merge again")
+            await seen.press("enter")
+            await seen.sees("Enter sends")
+            await seen.press("enter")
+            await seen.sees("task-01", but_not="no space left")
+
+    asyncio.run(story())
+    assert service.task_row(project.store, "task-01").state is State.FIX_PROPOSED
     project.close()
 
 

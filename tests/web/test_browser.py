@@ -79,6 +79,32 @@ def long_work(claimed: Path, call: Call) -> Path:
     return claimed
 
 
+def test_a_point_that_could_not_be_sent_stays_and_is_sent_again(
+    submitted: Path, call: Call, command: tuple[str, ...], browser: BrowserContext
+) -> None:
+    """The form itself says so: the server may be gone, or the laptop was asleep."""
+    with Served(submitted, command) as desk:
+        page = browser.new_page()
+        page.goto(desk.address)
+        page.goto(f"{desk.base}/tasks/task-01/review")
+        page.get_by_role("button", name="Comment on line 1").focus()
+        page.keyboard.press("Enter")
+        page.keyboard.type("say who is greeted")
+        browser.set_offline(True)
+        page.get_by_role("button", name="Add the point").click()
+        told = page.locator(".diff tr.note").get_by_role("alert")
+        expect(told).to_contain_text("send it again")
+        expect(page.locator(".diff textarea")).to_have_value("say who is greeted")
+        page.get_by_role("button", name="Add the point").click()
+        expect(told).to_have_count(1)
+        browser.set_offline(False)
+        page.get_by_role("button", name="Add the point").click()
+        expect(page.locator("#drafts li")).to_contain_text("say who is greeted")
+        expect(page.locator("#drafts li")).to_have_count(1)
+        expect(told).to_have_count(0)
+        page.close()
+
+
 def test_what_is_said_to_lines_comes_to_an_open_file_and_moves_nothing(
     long_work: Path, call: Call, command: tuple[str, ...], browser: BrowserContext
 ) -> None:

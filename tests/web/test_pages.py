@@ -25,6 +25,7 @@ from musician.trees.branches import branch_of, integration_branch
 from musician.web.desk import Desk, clock
 from musician.web.pages import MOST_NEEDS
 from tests.cli.test_cli_look_at_work import submit, tree_of
+from tests.said import farewell
 from tests.surroundings import Call, git
 from tests.web.conftest import Open, enter, post
 
@@ -326,6 +327,19 @@ def test_a_time_of_another_day_is_shown_with_its_day(at: str, shown: str) -> Non
     found = clock(at, "2026-03-01 12:00:00")
     assert found.striptags() == shown
     assert (f'title="{at} UTC"' in found) is bool(at)
+
+
+def test_a_merge_that_failed_is_tried_again_in_one_step(claimed: Path, desk: TestClient, call: Call) -> None:
+    """DASHBOARD-ORDERS: as `musician task retry` does, which is what the command line is told to give."""
+    with closing(Project(str(claimed))) as project:
+        claim = service.only_claim(project.store, "s1")
+        service.exit_task(project.store, claim, farewell("asked", path="h"), handoff="next: all")
+        service.ask_human(project.store, "task-01", kind="merge", subject_id=0, text="no space left")
+    (path,) = re.findall(r'action="(/tasks/task-01/retry)" id="answer-task-01-merge-', desk.get("/").text)
+    assert post(desk, path, text="")[0] == 303
+    waiting = call("needs-me", "--json", expect=None).json["waiting"]
+    assert "merge" not in [each["kind"] for each in waiting]
+    assert call("status", "1", "--json").json["state"] == "fix_proposed"
 
 
 SENT = sorted(

@@ -51,6 +51,8 @@ class Answer:
                     more=options.get("--more", ""),
                     retries=options.get("--retries", ""),
                 )
+            case ["musician", "task", "retry", _]:
+                return Order(verb="retry")
         return None
 
 
@@ -115,7 +117,7 @@ ANSWERS: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
             ),
             (
                 "musician task retry {task}",
-                "then, or once what the merge failed of is mended: it is tried again",
+                "try the merge again, once it is made by hand or what it failed of is mended",
             ),
         ),
         "trouble": (

@@ -10,6 +10,7 @@ from musician.protocol.rules.ceilings import read_amounts
 from musician.protocol.values import dataclass
 from musician.reporting.asks import JUDGED, Order
 from musician.reporting.needs_me import Need
+from musician.runtime.again import retry_task
 from musician.runtime.as_person import as_person
 from musician.runtime.takeover import hand_over
 from musician.top.rows import Row, block, row
@@ -57,6 +58,9 @@ def give(project: Project, step: OneStep, text: str) -> None:
     need, order = step.need, step.order
     if order.verb == "handoff":
         hand_over(project.root, as_person(project), need.task_id, text or None, project.settings)
+        return
+    if order.verb == "retry":
+        retry_task(project.root, as_person(project), need.task_id, project.settings, text.strip() or None)
         return
     check_said("text", text)
     grants = bool(order.more or order.retries)

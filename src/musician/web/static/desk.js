@@ -160,11 +160,23 @@ function keep(name, value) {
   localStorage.setItem(name, JSON.stringify(value));
 }
 
-// Sends a form and stays on the page; a refusal is shown as the server words it.
+// Sends a form and stays on the page; a refusal is shown as the server words it. A server that is not there leaves the
+// form as it is, with what was written in it.
 async function sendQuietly(form) {
-  const answer = await fetch(form.action, { method: "POST", body: new URLSearchParams(new FormData(form)) });
-  if (!answer.ok) form.submit();
-  return answer.ok;
+  form.querySelector("[role=alert]")?.remove();
+  try {
+    const answer = await fetch(form.action, { method: "POST", body: new URLSearchParams(new FormData(form)) });
+    if (!answer.ok) form.submit();
+    return answer.ok;
+  } catch {
+    const trouble = document.createElement("p");
+    trouble.className = "anomaly";
+    trouble.setAttribute("role", "alert");
+    trouble.textContent = "The server cannot be reached. What you wrote is still here: send it again once it answers.";
+    form.append(trouble);
+    setLost(true);
+    return false;
+  }
 }
 
 function hidden(name, value) {
