@@ -17,7 +17,7 @@ from musician import service
 from musician.processes.sandbox import why_no_sandbox
 from musician.store.opening import open_store
 from musician.testing import ClientHome, Received, Reply, ScriptedModel, TerminalClient, say
-from musician.testing.script import Step
+from musician.testing.script import Step, Usage
 from musician.testing.waiting import HANG_S, until
 from tests.agents.whole_run import shell_of, surroundings
 from tests.needs import refuse
@@ -43,7 +43,8 @@ Roll.
 class House:
     """A run that stands in the middle of a command, and a person beside it."""
 
-    def __init__(self, folder: Path, url: str, agent: str) -> None:
+    def __init__(self, folder: Path, model: ScriptedModel, agent: str) -> None:
+        self.model, url = model, model.url
         self.is_same_conversation = False
         self.project = folder / "project"
         self.tree = self.project / ".musician" / "trees" / "dice" / "task-01"
@@ -112,7 +113,7 @@ def house(folder: Path, plan: str = PLAN, *, agent: str = "claude", sandbox: str
         return say("that is done.")
 
     with ScriptedModel(model) as server:
-        made = House(folder, server.url, agent)
+        made = House(folder, server, agent)
         named = "claude\nmodel: sonnet" if agent == "claude" else agent
         plan = plan.replace("AGENT", named).replace("SANDBOX", f"sandbox: {sandbox}\n")
         begin(made.project, {"PLAN.md": plan})
@@ -200,6 +201,12 @@ def test_a_person_speaks_with_the_agent_in_the_middle_of_a_run_and_gives_it_back
     kept = given_back.split()[-1]
     assert "hand" in git(at.project, "show", "--name-only", kept)
     assert not any("silence" in line or "died" in line for line in lines)
+    if (agent, way) == ("claude", "left"):
+        with closing(open_store(at.project / ".musician" / "comms.db")) as store:
+            used = service.usage_of_plan(store, "dice")
+        assert sum(each.input_tokens for each in used) == Usage().input * len(at.model.main), (
+            "the person's, too"
+        )
     assert (at.project / "out").exists() is (agent == "claude" and sandbox == "off")
 
 

@@ -27,7 +27,8 @@ def attach(app: App, task_id: str) -> None:
     """Speak with TASK's agent in its own terminal, in the task's tree.
 
     What it plays is stopped, and nothing is prompted until you leave the terminal. Then what you have changed is
-    committed as the session's, and it goes on. What the agent uses meanwhile is not metered.
+    committed as the session's, and it goes on. What you have used of Claude counts
+    for the task once you have given it back; what you use of another agent is not metered.
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise NotAttachable(

@@ -18,6 +18,7 @@ import anyio
 from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient, HookMatcher
 from claude_agent_sdk.types import HookCallback
 
+from musician.agents.claude.bill import Bill
 from musician.agents.claude.session import ClaudeSession
 from musician.agents.claude.transport import LeashedTransport
 from musician.agents.hosted import END_LIMIT_S, OPEN_LIMIT_S, Complaints, NoSession, own_folders
@@ -65,6 +66,8 @@ class ClaudeAgent:
 
     def __init__(self, client: Path, env: Mapping[str, str] | None = None) -> None:
         self._client, self._env = client, env
+        self._bills: dict[str, Bill] = {}
+        """By the conversation's token: a person may have it between two sessions."""
 
     @asynccontextmanager
     async def open(self, stage: Stage) -> AsyncIterator[AgentSession]:
@@ -101,6 +104,7 @@ class ClaudeAgent:
             allow: HookCallback = session.allow  # type: ignore[assignment]
             hooks = {"PreToolUse": [HookMatcher(hooks=[allow], timeout=_JUDGE_LIMIT_S)]}
             options = ClaudeAgentOptions(hooks=hooks)  # type: ignore[arg-type]
+            session.bill = self._bills.setdefault(token, session.bill)
             session.client = ClaudeSDKClient(options, LeashedTransport(program))
             async with complaints.heard():
                 is_open = await _connected(session.client, program)

@@ -1,7 +1,8 @@
 """What a client's conversation has used, from the totals that it reports with each result.
 
 The totals include its subagents, and continue when a conversation is resumed, if its client had ended by
-itself. Reported is the difference to the last result, or to the point where the conversation was resumed.
+itself. Reported is the difference to the last result, or to the point where the conversation was resumed; what a person
+has used of it between two sessions of ours is reported with the second.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,24 +20,43 @@ class Bill:
 
     def since(self, totals: Totals) -> Iterator[Usage]:
         """Yield the usage of each model since the totals before."""
-        for model, total in totals.items():
-            now = Usage(
-                model=model,
-                input_tokens=token_count(total["inputTokens"]),
-                cache_read_tokens=token_count(total["cacheReadInputTokens"]),
-                cache_write_tokens=token_count(total["cacheCreationInputTokens"]),
-                output_tokens=token_count(total["outputTokens"]),
-                cost_usd=price(total["costUSD"]) or 0.0,
-            )
-            new = _difference(now, self._known.get(model, Usage()))
-            self._known[model] = now
-            if new != Usage(model=model, cost_usd=new.cost_usd):
-                yield new
+        for now in map(_usage, totals, totals.values()):
+            before, self._known[now.model] = self._known.get(now.model, Usage()), now
+            yield from _told(now if _is_anew(now, before) else _difference(now, before))
+
+    def take_up(self, totals: Totals) -> Iterator[Usage]:
+        """Yield what was used of a conversation of this bill while somebody else had it.
+
+        Of one that is new to it nothing is known, and one whose client was killed may have forgotten the last.
+        """
+        is_known = bool(self._known)
+        for now in map(_usage, totals, totals.values()):
+            before, self._known[now.model] = self._known.get(now.model, Usage()), now
+            if is_known and not _is_anew(now, before):
+                yield from _told(_difference(now, before))
+
+
+def _usage(model: str, total: Mapping[str, Any]) -> Usage:
+    return Usage(
+        model=model,
+        input_tokens=token_count(total["inputTokens"]),
+        cache_read_tokens=token_count(total["cacheReadInputTokens"]),
+        cache_write_tokens=token_count(total["cacheCreationInputTokens"]),
+        output_tokens=token_count(total["outputTokens"]),
+        cost_usd=price(total["costUSD"]) or 0.0,
+    )
+
+
+def _told(new: Usage) -> tuple[Usage, ...]:
+    return () if new == Usage(model=new.model, cost_usd=new.cost_usd) else (new,)
+
+
+def _is_anew(now: Usage, before: Usage) -> bool:
+    """Whether the client counts anew."""
+    return now.input_tokens < before.input_tokens or now.output_tokens < before.output_tokens
 
 
 def _difference(now: Usage, before: Usage) -> Usage:
-    if now.input_tokens < before.input_tokens or now.output_tokens < before.output_tokens:
-        return now  # the client counts anew
     return Usage(
         model=now.model,
         input_tokens=now.input_tokens - before.input_tokens,

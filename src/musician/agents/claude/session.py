@@ -39,6 +39,7 @@ from musician.processes.ending import members_of
 from musician.processes.identity import ProcessIdentity
 from musician.processes.output import one_line
 from musician.protocol.musician.inputs import ContextTold, PieceEnded, PieceEnding
+from musician.protocol.spending import Usage
 from musician.protocol.values import replace
 
 _ANSWER_LIMIT_S = 5.0
@@ -59,6 +60,7 @@ class ClaudeSession:
         self._stage, self._identity, self.last_words = stage, identity, last_words
         self._window_tokens = 0
         self.bill = Bill()
+        self._owed: tuple[Usage, ...] = ()
         self._playing: _Performance | None = None
 
     async def play(self, piece: Piece, tell: Tell) -> PieceEnded:
@@ -112,9 +114,17 @@ class ClaudeSession:
         return {"hookSpecificOutput": {"hookEventName": "PreToolUse", **answer}}
 
     async def take_up(self) -> None:
-        """Leave out of the bill what the conversation had used before it was resumed."""
+        """Leave out of the bill what the conversation had used before it was resumed, but for what is not told yet."""
         with anyio.move_on_after(_ANSWER_LIMIT_S), suppress(ClaudeSDKError, KeyError):
-            tuple(self.bill.since(await self.totals()))  # else the first result counts too much
+            self._owed = tuple(
+                self.bill.take_up(await self.totals())
+            )  # else the first result counts too much
+
+    async def tell_owed(self, tell: Tell) -> None:
+        """Tell what others have used of the conversation, once."""
+        owed, self._owed = self._owed, ()
+        for usage in owed:
+            await tell(usage)
 
     async def totals(self) -> Totals:
         """Return what the conversation has used so far; in the middle of a turn, too."""
@@ -182,6 +192,7 @@ class _Performance:
         client = self._session.client
         if not self._session.knows_its_window:
             await self._session.measured()
+        await self._session.tell_owed(self._tell)
         await client.query(prompt_of(self._piece))
         async for message in client.receive_messages():
             await self._take(message)
