@@ -92,7 +92,7 @@ def _view(
 def test_a_run_that_never_began_has_only_its_end_to_tell() -> None:
     (only,) = retell([_view("a", State.WATCHING)])
     assert only.title == "finished"
-    assert only.text.startswith("0 of 1 tasks complete")
+    assert only.text.startswith("0 of 1 task complete")
 
 
 def test_sessions_that_only_touch_are_not_side_by_side() -> None:

@@ -158,7 +158,7 @@ def test_dropping_says_what_is_lost_and_asks(
     head = git(house, "rev-parse", "HEAD")
     monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
     asked = call("plan", "drop", "first", expect=130)
-    assert "the record of 2 tasks, 2 complete" in asked.err
+    assert "the record of its tasks, 2 of 2 tasks complete" in asked.err
     call("plan", "show", "first")
     call("plan", "drop", "first", "--yes")
     assert call("plan", "show", "first", expect=3).err

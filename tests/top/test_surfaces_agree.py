@@ -9,7 +9,9 @@ from starlette.testclient import TestClient
 
 from musician import service
 from musician.project import Project
-from tests.said import farewell
+from musician.protocol.messages.kinds import MessageType
+from musician.protocol.states import State
+from tests.said import evidence, farewell, submission
 from tests.surroundings import Call
 from tests.top.conftest import terminal
 from tests.web.conftest import desk, open_desk
@@ -81,3 +83,36 @@ async def _is_seen(folder: Path, words: str) -> None:
         await seen.sees("task-01")
         await seen.press("enter")
         await seen.sees(words)
+
+
+def test_every_surface_counts_a_plan_in_the_same_words(claimed: Path, desk: TestClient, call: Call) -> None:
+    """PLAN-TALLY: what was skipped is counted apart, also where a complete task still wants something."""
+    project = Project(str(claimed))
+    claim = service.only_claim(project.store, "s1")
+    done = submission(MessageType.COMPLETION, "TASK COMPLETE")
+    service.submit(project.store, claim, done, verified=evidence())
+    service.judge(project.store, "task-01", State.REVIEW_APPROVED, "so be it")
+    service.complete(project.store, claim, report_path="docs/report.md", report="done", notice="COMPLETED")
+    service.ask_human(project.store, "task-01", kind="merge", subject_id=0, text="no space left")
+    project.close()
+    call("task", "skip", "2", "nobody wants it")
+    said = "1 of 1 task complete (1 skipped)"
+    assert said in desk.get("/").text
+    assert ">1 of 1 (1 skipped)<" in desk.get("/plans").text
+    (listed,) = call("plan", "list", "--json").json["plans"]
+    assert [listed[key] for key in ("completed", "tasks", "skipped", "withdrawn")] == [1, 1, 1, 0]
+    assert "1 of 1 (1 skipped)" in call("plan", "list").out
+    assert said in call("plan", "show", listed["plan_id"]).out
+
+    async def story() -> None:
+        async with terminal(claimed, size=(200, 50)) as seen:
+            await seen.sees("task-01")
+            await seen.press("3")
+            await seen.sees(said)
+
+    asyncio.run(story())
+    call("plan", "archive", listed["plan_id"], "--abandon", "enough")
+    (away,) = call("plan", "list", "--json").json["plans"]
+    assert [away[key] for key in ("completed", "tasks")] == [1, 1]
+    assert said in call("plan", "show", listed["plan_id"]).out
+    assert said in desk.get(f"/plans/{listed['plan_id']}/").text

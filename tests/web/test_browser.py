@@ -392,7 +392,7 @@ def test_a_whole_run_is_watched_on_pages_that_nobody_loads_again(
         first, task = browser.new_page(), browser.new_page()
         first.goto(desk.address)
         run([*command, "run", "PLAN.md"])
-        expect(first.locator("#plans")).to_contain_text("4 of 4 done")
+        expect(first.locator("#plans")).to_contain_text("4 of 4 tasks complete")
         task.goto(f"{desk.base}/tasks/task-03")
         rows = json.loads(run([*command, "status", "--all", "--json"]).stdout)["tasks"]
         assert {row["state"] for row in rows} == {"complete"}
@@ -494,7 +494,7 @@ def test_a_whole_review_by_keyboard_while_a_run_goes_on(
             page.keyboard.press("Enter")
             go.touch()
             page.goto(desk.base)
-            expect(page.locator("#plans")).to_contain_text("2 of 2 done")
+            expect(page.locator("#plans")).to_contain_text("2 of 2 tasks complete")
             assert run.wait(HANG_S) == 0
         finally:
             run.kill()

@@ -517,7 +517,7 @@ def test_the_plan_shows_its_phases_whom_a_task_waits_for_and_what_was_used(
         service.record_usage(project.store, claim, "step 1", used)
     first, second = cells()
     assert (first[4], second[1], second[4]) == ("$0.50", "after task-01", "")
-    assert "$0.50 used, 0 of 2 done" in desk.get("/").text
+    assert "$0.50 used, 0 of 2 tasks complete" in desk.get("/").text
 
 
 def test_what_tasks_have_cost_is_a_word() -> None:

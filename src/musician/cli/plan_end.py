@@ -10,6 +10,7 @@ from musician.processes.output import printable
 from musician.protocol.errors import UnknownPlan
 from musician.reporting.plan_list import list_plans as plans_there_are
 from musician.reporting.plan_list import listed, put_away, say_left_open
+from musician.reporting.tally import tally_of
 from musician.runtime.archiving import archive_plan, drop_plan, restore_plan
 
 _name_argument = click.argument("plan_id", metavar="NAME")
@@ -20,10 +21,7 @@ _name_argument = click.argument("plan_id", metavar="NAME")
 def list_plans(app: App) -> None:
     """Show every plan there is, and every one that is archived."""
     found = plans_there_are(app.store)
-    rows = [
-        (each.plan_id, each.state, f"{each.completed} of {each.tasks}", each.ended_at, each.title)
-        for each in found
-    ]
+    rows = [(each.plan_id, each.state, each.tally.brief, each.ended_at, each.title) for each in found]
     table = Rows(headings=("PLAN", "STATE", "COMPLETE", "ENDED (UTC)", "TITLE"), rows=rows)
     document = {"plans": [fields(each) for each in found]}
     show(app, document, table if found else "no plans yet: musician plan lock PLAN.md")
@@ -43,13 +41,13 @@ def show_plan(app: App, plan_id: str) -> None:
     tasks = service.tasks_of(app.shown, plan_id)
     facts = {
         **document,
-        "tasks": f"{document['completed']} of {document['tasks']} complete",
+        "tasks": tally_of(tasks).said,
         "file": row.path,
     }
     told = {
         name.replace("_", " "): value
         for name, value in facts.items()
-        if name != "completed" and value is not None
+        if name not in ("completed", "skipped", "withdrawn") and value is not None
     }
     rows = [(task.task_id, task.shown_state, task.phase, task.title) for task in tasks]
     show(
@@ -98,7 +96,7 @@ def drop(app: App, plan_id: str, yes: bool) -> None:
     if away is not None and not yes:
         click.echo(
             f"{plan_id}: {printable(away.title)}\n"
-            f"would be lost: the record of {away.tasks} tasks, {away.completed} complete"
+            f"would be lost: the record of its tasks, {put_away(away).tally.said}"
             " (messages, history, journals, verifications, usage) and the logs of their sessions",
             err=True,
         )

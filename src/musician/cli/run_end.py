@@ -9,7 +9,8 @@ from musician.reporting.account_page import document, page, sections
 from musician.reporting.asks import answers_to, asked
 from musician.reporting.spending import say_usage, spending_document
 from musician.reporting.standing import Standing
-from musician.reporting.wording import duration, say_complete, say_smoothness
+from musician.reporting.tally import tally_of
+from musician.reporting.wording import duration, say_smoothness
 from musician.runtime.conductor.conduct import Ending, Outcome
 from musician.runtime.conductor.plan_tests import PlanTest
 from musician.service import PhaseSmoothness
@@ -145,7 +146,7 @@ class End:
 
     def _tally(self) -> str:
         sessions = sum(len(each.view.sessions) for each in self.standings)
-        return f"{say_complete(self.standings)}, {counted(sessions, 'session')}"
+        return f"{tally_of(each.view.row for each in self.standings).said}, {counted(sessions, 'session')}"
 
     def _merged(self) -> Iterator[str]:
         match self.outcome.moved:

@@ -30,7 +30,8 @@ from musician.protocol.states import State
 from musician.reporting.asks import asked, next_command
 from musician.reporting.events import Event, Reporter
 from musician.reporting.standing import Standing
-from musician.reporting.wording import duration, say_anomaly, say_complete
+from musician.reporting.tally import tally_of
+from musician.reporting.wording import duration, say_anomaly
 
 _STYLES: Mapping[State, str] = MappingProxyType(
     {
@@ -184,7 +185,7 @@ class LiveTable(Face):
         phases = max((each.phase or 0 for each in self._standings), default=0)
         phase = f"phase {min(open_phases)} of {phases} · " if open_phases and phases > 1 else ""
         age = duration(time.monotonic() - self._began_s)
-        footer = f"{phase}{say_complete(self._standings)} · {age}"
+        footer = f"{phase}{tally_of(each.view.row for each in self._standings).said} · {age}"
         hinted = (f"{footer} · {hint}" for hint in _HINTS)
         return next((each for each in hinted if cell_len(each) <= width), footer)
 

@@ -11,6 +11,7 @@ from musician.protocol.journal import PLAYED, EntryKind, open_items
 from musician.protocol.resumption.handoff import DIED
 from musician.protocol.states import State
 from musician.protocol.values import dataclass
+from musician.reporting.tally import tally_of
 from musician.service import TaskView
 from musician.store.rows import JournalRow, SessionRow
 
@@ -140,11 +141,10 @@ def _sent_back(view: TaskView, session: SessionRow) -> Iterator[Episode]:
 
 
 def _end(views: tuple[TaskView, ...]) -> Iterator[Episode]:
-    complete = [view.row.task_id for view in views if view.row.state is State.COMPLETE]
     verified = sum(len(view.verifications) for view in views)
     yield Episode(
         title="finished",
-        text=f"{len(complete)} of {len(views)} tasks complete. The program itself ran their tests {verified} times at"
+        text=f"{tally_of(view.row for view in views).said}. The program itself ran their tests {verified} times at"
         " checkpoints, and again on every merge, before it approved anything; no musician's word was taken for it.",
     )
 

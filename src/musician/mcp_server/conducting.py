@@ -24,7 +24,7 @@ from musician.reporting.evidence import evidence_of
 from musician.reporting.plan_list import say_left_open
 from musician.reporting.run_at_work import is_conducted
 from musician.reporting.standing import Standing
-from musician.reporting.wording import say_complete
+from musician.reporting.tally import tally_of
 from musician.runtime.again import retry_task, skip_task
 from musician.runtime.commenting import comment as write_comment
 from musician.runtime.commenting import parse_place
@@ -212,8 +212,7 @@ def _unfinished(served: ServedSession) -> str:
 def _plans(served: ServedSession) -> list[str]:
     plans = service.current_plans(served.store)
     return [
-        f"plan {each.plan_id} ({each.path}): "
-        + say_complete(Standing(view) for view in service.everything(served.store, each.plan_id))
+        f"plan {each.plan_id} ({each.path}): " + tally_of(service.tasks_of(served.store, each.plan_id)).said
         for each in plans
     ]
 

@@ -18,6 +18,7 @@ from musician.reporting.ahead import Met, met_ahead, met_by
 from musician.reporting.needs_me import Need, needs_in, standings_in
 from musician.reporting.owners import OwnerOf
 from musician.reporting.standing import Standing
+from musician.reporting.tally import Tally, tally_of
 from musician.service import ClosedAccount, Glance
 from musician.store.port import Store
 from musician.store.rows import PauseRow, PlanRow, TaskRow
@@ -94,6 +95,10 @@ class PlanLines:
     def costs(self) -> tuple[CostRow, ...]:
         """What its tasks have used, a row for each that has used anything."""
         return tuple(each.cost for each in self.tasks if each.cost is not None)
+
+    @property
+    def tally(self) -> Tally:
+        return tally_of(each.row for each in self.tasks)
 
     def count(self, *lanes: Lane) -> int:
         return sum(each.lane in lanes for each in self.tasks)

@@ -1,8 +1,8 @@
 """Lists every plan there is, open or archived, with how much of it is complete."""
 
 from musician import service
-from musician.protocol.states import State
 from musician.protocol.values import dataclass
+from musician.reporting.tally import Tally, tally_of
 from musician.store.port import Store
 from musician.store.rows import ArchiveRow, PauseRow, PlanRow
 
@@ -18,11 +18,21 @@ class ListedPlan:
     title: str
     state: str
     tasks: int
+    """Those that it waits for."""
     completed: int
     locked_at: str
     ended_at: str | None
     abandoned: str | None
     paused: str | None = None
+    skipped: int = 0
+    withdrawn: int = 0
+    """Of an open one: in an archive's row they are not counted."""
+
+    @property
+    def tally(self) -> Tally:
+        return Tally(
+            complete=self.completed, tasks=self.tasks, skipped=self.skipped, withdrawn=self.withdrawn
+        )
 
     @property
     def is_away(self) -> bool:
@@ -36,15 +46,17 @@ def list_plans(store: Store) -> tuple[ListedPlan, ...]:
 
 
 def listed(store: Store, row: PlanRow) -> ListedPlan:
-    tasks = service.tasks_of(store, row.plan_id)
+    tally = tally_of(service.tasks_of(store, row.plan_id))
     pause = service.pause_of_plan(store, row.plan_id)
     open_state = "open" if pause is None else "paused"
     return ListedPlan(
         plan_id=row.plan_id,
         title=row.title,
         state=open_state if row.finished_at is None else "complete",
-        tasks=len(tasks),
-        completed=sum(task.state is State.COMPLETE for task in tasks),
+        tasks=tally.tasks,
+        completed=tally.complete,
+        skipped=tally.skipped,
+        withdrawn=tally.withdrawn,
         locked_at=row.locked_at,
         ended_at=row.finished_at,
         abandoned=None,

@@ -4,7 +4,6 @@ A row that another row already explains gives "". Nothing is judged or shortened
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
@@ -18,7 +17,6 @@ from musician.protocol.names import CONDUCTOR, succession_name
 from musician.protocol.resumption.handoff import DIED, WITHOUT_A_WORD
 from musician.protocol.rules.review import ROUGHEST
 from musician.protocol.states import State
-from musician.reporting.standing import Standing
 from musician.service import PhaseSmoothness, TaskView
 from musician.store.rows import HistoryRow, JournalRow, SessionRow
 from musician.verification.findings import counted
@@ -184,15 +182,6 @@ def say_base(baseline: "Baseline", *, required: bool) -> str:
     flaky = f"; flaky, and counted against tasks: {baseline.flaky}" if baseline.flaky else ""
     failed = f"{command} fails before the plan begins ({baseline.told})"
     return f"{failed}: not counted against any task until one mends it{flaky}{until}"
-
-
-def say_complete(standings: Iterable[Standing]) -> str:
-    """``2 of 4 tasks complete``. What the plan does not wait for, withdrawn or skipped, is counted separately."""
-    counts = Counter(each.view.row.shown_state for each in standings)
-    apart = [f"{counts[word]} {word}" for word in ("skipped", "withdrawn") if counts[word]]
-    played = counts.total() - counts["skipped"] - counts["withdrawn"]
-    told = f" ({', '.join(apart)})" if apart else ""
-    return f"{counts[State.COMPLETE]} of {counted(played, 'task')} complete{told}"
 
 
 def duration(seconds: float) -> str:

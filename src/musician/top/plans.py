@@ -30,7 +30,7 @@ def _plan_row(plan: ListedPlan, width: int) -> Row:
         key=f"plan-{plan.plan_id}",
         parts=(
             (f"{plan.plan_id:<{width}}", "bold"),
-            (f"  {plan.completed} of {plan.tasks}  {plan.state}{why}", ""),
+            (f"  {plan.tally.said}  {plan.state}{why}", ""),
             (f"  {plan.title}", ""),
             (f"  {plan.locked_at}{ended} UTC", "dim"),
         ),

@@ -153,10 +153,10 @@ ON CONFLICT (commit_id, setup, command) DO UPDATE SET result = excluded.result;
 SELECT result FROM baselines WHERE commit_id = :commit_id AND setup = :setup AND command = :command;
 
 -- name: keep_archive
--- What is known of a plan without opening its archive; before its rows are moved there.
+-- What is known of a plan without opening its archive, with the tasks that it waited for; before its rows are moved there.
 INSERT INTO archives (plan_id, title, tasks, completed, proposals, base_branch, base_commit, locked_at, finished_at, abandoned)
-SELECT p.plan_id, p.title, (SELECT count(*) FROM orchestration_tasks t WHERE t.plan_id = p.plan_id),
-       (SELECT count(*) FROM orchestration_tasks t WHERE t.plan_id = p.plan_id AND t.state = 'complete'),
+SELECT p.plan_id, p.title, (SELECT count(*) FROM orchestration_tasks t WHERE t.plan_id = p.plan_id AND NOT /*SETTLED*/),
+       (SELECT count(*) FROM orchestration_tasks t WHERE t.plan_id = p.plan_id AND t.state = 'complete' AND NOT /*SETTLED*/),
        (SELECT count(*) FROM proposals o JOIN orchestration_tasks t ON t.task_id = o.task_id
         WHERE t.plan_id = p.plan_id AND o.status = 'open'),
        p.base_branch, p.base_commit, p.locked_at, p.finished_at, :abandoned
