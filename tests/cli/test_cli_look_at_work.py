@@ -181,6 +181,25 @@ def test_the_users_tools_open_the_change_and_none_that_the_repository_names(
     assert not (tmp_path / "ran").exists()
 
 
+def test_files_of_any_name_are_listed_one_a_line_and_opened(
+    claimed: Path, call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A line end broke the list, a name that begins with a dash was an option of the editor's, one in bytes was left
+    out."""
+    names = [b"--force", b"a\nb.txt", b"t\tb", b"c\xff.bin", b"d 'e"]
+    for name in names:
+        Path(tree_of(claimed), os.fsdecode(name)).write_text("x\n")
+    submit(claimed, call)
+    listed = call("review", "show", "1").out
+    for shown in ("--force", "a\\nb.txt", "t\\tb", "c\\xff.bin", "d 'e", "greeter.py"):
+        assert f"\n  {shown} (+1 -0)\n" in listed, listed
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.setenv("EDITOR", f'sh -c \'printf "%s\\0" "$@" > "{tmp_path}/opened"\' -')
+    call("review", "open", "1")
+    opened = (tmp_path / "opened").read_bytes().split(b"\0")[:-1]
+    assert set(opened) == {b"./" + name for name in (*names, b"greeter.py")}
+
+
 def test_what_has_no_work_is_refused_with_what_to_do(claimed: Path, call: Call) -> None:
     for what in ("diff", "checkout", "open"):
         assert "musician status task-02" in call("review", what, "2", expect=4).err

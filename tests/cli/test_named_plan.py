@@ -18,6 +18,7 @@ from tests.surroundings import git
 Call = Callable[..., Any]
 
 TOLD = re.compile(r"musician (?:run|plan amend|plan check) [^`\n]+?(?=`|\n|  )")
+FOLDERS = re.compile(r"(?:git -C|tail) [^`\n]+?(?=`|\n|  )")
 PLAN = """\
 ---
 plan: odd
@@ -67,3 +68,10 @@ def test_whatever_names_the_plan_can_be_given_as_it_stands(
         assert (repository / words[verb == "plan"]).samefile(repository / file), command
     amend = next(each for each in commands if " amend " in each)
     assert shell(f"$MUSICIAN {amend.removeprefix('musician ')}").code == 0
+    (repository / "far" / "below").mkdir(parents=True)
+    commands = {amend, *FOLDERS.findall(told)}
+    assert {each.split(" ")[0] for each in commands} == {"musician", "git", "tail"}
+    for command in commands:
+        done = shell(f'musician() {{ $MUSICIAN "$@"; }}; cd far/below && {command}')
+        assert done.code == 0, (command, done)
+    assert call("plan", "check", "nowhere.md", expect=2).err.count("nowhere.md") == 1

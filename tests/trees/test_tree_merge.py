@@ -4,6 +4,7 @@ import multiprocessing
 import os
 import shutil
 import signal
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -338,6 +339,23 @@ def test_a_conflict_comes_with_what_the_other_side_changed(root: Root) -> None:
     assert isinstance(conflict, Conflict)
     assert "+from one" in conflict.hunk
     assert "from two" not in conflict.hunk
+
+
+def test_what_a_conflict_says_to_look_at_is_there_from_any_folder(root: Root, git: GitCommand) -> None:
+    """A path of the top showed nothing from a folder below it, and a line end in a name made two lines of it."""
+    name = "it's\n\udcff.txt"
+    for task_id in ("task-01", "task-02"):
+        _task(root, task_id, name, f"from {task_id}\n")
+    _accepted(root, "task-01")
+    conflict = _trial(root, "task-02")
+    assert isinstance(conflict, Conflict)
+    for task_id, command in zip(("task-01", "task-02"), conflict.see, strict=True):
+        env = {"PATH": os.environ["PATH"]}
+        done = subprocess.run(
+            ["bash", "-c", command], cwd=root.path / "dir", env=env, capture_output=True, check=True
+        )
+        assert f"+from {task_id}".encode() in done.stdout, command
+        assert command.isprintable()
 
 
 @pytest.mark.parametrize(

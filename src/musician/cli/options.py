@@ -1,8 +1,10 @@
 """The options and arguments that commands share: tasks, texts, sessions and the database."""
 
+import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -56,6 +58,25 @@ def complete_task(ctx: click.Context, param: click.Parameter, incomplete: str) -
     with suppress(MusicianError, OSError), ctx.ensure_object(App) as app:
         return [row.task_id for row in service.open_tasks(app.store) if row.task_id.startswith(incomplete)]
     return []
+
+
+class PlanFile(click.Path):
+    """A plan's file. What the current folder has not is looked for at the project's top, from where the program names
+    a plan in the commands it tells.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        given = Path(os.fsdecode(super().convert(value, param, ctx)))
+        if ctx is None or given.is_absolute() or os.path.lexists(given):
+            return given
+        with suppress(MusicianError, OSError):
+            named = ctx.ensure_object(App).root.path / given
+            if named.is_file():
+                return Path(os.path.relpath(named))
+        return given
 
 
 task_argument = click.argument("task_id", metavar="TASK", callback=_task, shell_complete=complete_task)

@@ -9,7 +9,7 @@ import click
 from musician import service
 from musician.cli.context import App
 from musician.cli.faults import FAILED
-from musician.cli.options import command
+from musician.cli.options import PlanFile, command
 from musician.cli.plan_end import archive, drop, list_plans, restore, show_plan
 from musician.cli.plan_pause import pause, resume
 from musician.cli.render import Rows, fields, pairs, show, show_text
@@ -30,7 +30,7 @@ from musician.runtime.trying import Trial, try_tests
 from musician.runtime.world import WORLD
 from musician.store.rows import ArchiveRow
 
-_path_argument = click.argument("path", metavar="PLAN", type=click.Path(path_type=Path))
+_path_argument = click.argument("path", metavar="PLAN", type=PlanFile())
 
 
 _MOST_NAMES = 10

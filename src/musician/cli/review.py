@@ -11,6 +11,7 @@ from musician.cli.options import command, correct_option, plan_option, task_argu
 from musician.cli.render import Rows, fields, indented, show
 from musician.cli.review_comments import comment, comments
 from musician.cli.review_look import checkout, diff, file_document, open_command
+from musician.processes.output import as_name
 from musician.protocol.messages.corrections import with_corrections
 from musician.protocol.names import CONDUCTOR, NO_PLAN
 from musician.protocol.rules.review import needs_a_judge
@@ -150,7 +151,7 @@ def _work_lines(task_id: str, work: Work | None, of_plan: str) -> list[str]:
     """Summarise the changes, and name the command that shows all of them."""
     if work is None:
         return []
-    changed = [f"  {each.path} ({_extent(each)})" for each in work.files[:_MOST_FILES]]
+    changed = [f"  {as_name(each.path)} ({_extent(each)})" for each in work.files[:_MOST_FILES]]
     more = len(work.files) - len(changed)
     return [
         f"its work: branch {work.branch}" + ("" if work.tree is None else f", tree {work.tree}"),

@@ -155,7 +155,9 @@ def open_command(app: App, task_id: str) -> None:
             "--",
         )
     else:
-        files = [each.path for each in work.files if (place / each.path).exists()]
+        # As paths: a file may be named like an option of the editor's.
+        names = [os.fsdecode(each.raw_path) for each in work.files]
+        files = [f"./{name}" for name in names if (place / name).exists()]
         what = ("sh", "-c", f'{editor} "$@"', "editor", *files)
     code = subprocess.run(what, cwd=place, env=tool_environment(), check=False).returncode
     show(app, {"task_id": task_id, "tree": str(place), "exit_code": code})

@@ -6,7 +6,7 @@ import click
 
 from musician import service
 from musician.cli.context import App
-from musician.cli.options import command, task_argument, text_argument
+from musician.cli.options import PlanFile, command, task_argument, text_argument
 from musician.cli.plan import show_amendment
 from musician.cli.render import fields, show
 from musician.protocol.arguments import as_argument
@@ -40,7 +40,7 @@ def task() -> None:
     "--to",
     "plan_path",
     metavar="PLAN",
-    type=click.Path(path_type=Path),
+    type=PlanFile(),
     help="Add it to this locked plan: it is written into its file, and the plan amended. A run takes it up.",
 )
 @click.option("--phase", type=click.IntRange(1), metavar="N", help="The plan's phase, by default the last.")

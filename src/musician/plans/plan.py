@@ -52,7 +52,7 @@ def load_plan(path: Path, *, root: Path) -> Plan:
     Raises :class:`InvalidPlan`, with one problem for a file that cannot be read.
     """
     home, place = _resolved(root), _resolved(path)
-    name = place.relative_to(home).as_posix() if place.is_relative_to(home) else str(path)
+    name = place.relative_to(home).as_posix() if place.is_relative_to(home) else str(place)
 
     def read_file(relative: str) -> str | None:
         target = _resolved(home / relative)

@@ -102,6 +102,11 @@ def _escaped(char: str) -> str:
     return rf"\u{ord(char):04x}" if char == _DELETE else json.dumps(char)[1:-1]
 
 
+def as_name(path: str) -> str:
+    """A file's name on one line, whole: what does not print is escaped, ``a\\nb``."""
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in path)
+
+
 def headline(text: str) -> str:
     """The first line of ``text`` that says anything, all printable, with "…" where more follows."""
     lines = [" ".join(line.split()) for line in printable(text).splitlines() if line.strip()]

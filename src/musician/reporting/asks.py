@@ -12,6 +12,7 @@ from types import MappingProxyType
 from musician import service
 from musician.processes.output import headline, one_line
 from musician.protocol.arguments import as_argument
+from musician.protocol.names import NO_PLAN
 from musician.protocol.rules.ceilings import example_of
 from musician.protocol.states import ACTIVE
 from musician.protocol.values import dataclass
@@ -56,6 +57,9 @@ class Answer:
         return None
 
 
+_TOP = '"$(git rev-parse --show-toplevel)"'
+"""The project, from wherever in it a person stands. A page that is kept does not say on whose machine it was made."""
+
 _OWN_WORDS = frozenset({"your answer", "what to do", "what to do differently"})
 """Of a command that is shown: a person writes something else in their place."""
 
@@ -83,7 +87,7 @@ ANSWERS: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
         ),
         "conflict": (
             (
-                "git -C .musician/trees/{plan}/{task} merge musician/{plan}/_integration",
+                f"git -C {_TOP}/.musician/trees/{{plan}}/{{task}} merge musician/{{plan}}/_integration",
                 "bring both sides together in its tree; resolve and mend there, git add, git commit",
             ),
             ('musician review fix {task} "resolved by hand"', "then: it is verified, and merged"),
@@ -99,7 +103,7 @@ ANSWERS: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
             ('musician send {task} "what to do differently"', "let it try again"),
         ),
         "launch": (
-            ("tail .musician/logs/{task}.musician.log", "see why it does not start"),
+            (f"tail {_TOP}/.musician/logs/{{task}}.musician.log", "see why it does not start"),
             ('musician send {task} "mended"', "let it try again"),
         ),
         "withdrawn": (
@@ -178,7 +182,8 @@ def still_asked(store: Store, task_id: str) -> str:
     ask = next((ask for ask in service.open_asks(store) if ask.task_id == task_id), None)
     if ask is None:
         return ""
-    return f"{task_id} still waits, {headline(ask.text)}: {next_command(ask, plan_id='')}"
+    plan_id = service.task_row(store, task_id).plan_id or NO_PLAN
+    return f"{task_id} still waits, {headline(ask.text)}: {next_command(ask, plan_id=plan_id)}"
 
 
 def who_reads(store: Store, task_id: str) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from musician.plans.model import Isolation, TaskSpec
+from musician.processes.output import as_name
 from musician.protocol.claim import Claim
 from musician.protocol.errors import TreeNotReady
 from musician.protocol.journal import RESOLVED_BY_HAND
@@ -354,7 +355,7 @@ def key_outputs(changes: Iterable[tuple[str, str]]) -> tuple[KeyOutput, ...]:
 
 def _in_a_line(path: str) -> str:
     """A name as a line of a message can hold it: ``a\\nb`` for one with a line end, ``\\x20`` for a blank at an end."""
-    said = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in path)
+    said = as_name(path)
     said = "\\x20" * (len(said) - len(said.lstrip())) + said.lstrip()
     said = said.rstrip() + "\\x20" * (len(said) - len(said.rstrip()))
     if "\\.." in said or "..\\" in said:  # on other systems this leads to another folder

@@ -7,10 +7,10 @@ around it.
 """
 
 import os
-import shlex
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
+from musician.protocol.arguments import as_argument
 from musician.protocol.values import dataclass
 from musician.trees.git import Git, shown
 from musician.trees.resolving import hunk_of
@@ -40,7 +40,10 @@ def find_conflict(git: Git, ours: str, theirs: str, unmerged: tuple[bytes, ...])
     """Explain the paths that a merge of two commits has left ``unmerged``."""
     paths = real_paths(git, ours, theirs, unmerged, told=partial(_told, git, ours, theirs)) or unmerged
     parted, names = git.text("merge-base", ours, theirs), tuple(shown(path) for path in paths)
-    files = shlex.join(names) if len(names) <= _FILES_NAMED_MAX else "FILE"
+    # From the top, wherever it is looked at: a path of the folder one stands in would show nothing.
+    files = " ".join(as_argument(f":/{os.fsdecode(path)}") for path in paths)
+    if len(paths) > _FILES_NAMED_MAX:
+        files = ":/FILE"
     return Conflict(
         paths=names,
         ours=_touched(git, f"{theirs}..{ours}", paths),

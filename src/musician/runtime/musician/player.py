@@ -18,6 +18,7 @@ from musician.agents import port
 from musician.agents.hearing import kept
 from musician.processes.output import one_line
 from musician.processes.transcript import Kind, Transcript
+from musician.protocol.arguments import as_argument
 from musician.protocol.errors import ClaimLost, DatabaseUnusable, MusicianError
 from musician.protocol.journal import REWORK_BEGINS, Entry, EntryKind
 from musician.protocol.musician import inputs as i
@@ -313,7 +314,7 @@ class Player:
         in_conflict = await run_sync(self.claimed.tree.take_in)
         if not in_conflict:
             return "\n\nWhat is merged already is in your tree now."
-        paths = " ".join(in_conflict)
+        paths = " ".join(map(as_argument, in_conflict))
         return f"\n\nThe other side is in your files now, with conflict markers: resolve them, then git add {paths}"
 
     async def _tell_set_up(self, command: str) -> None:
