@@ -329,6 +329,8 @@ def test_what_takes_longer_than_its_time_is_lost(theatre: Theatre) -> None:
     ended = anyio.run(story)
     assert ended.ending is PieceEnding.LOST
     assert "ran out of time (2 s for the piece)" in ended.detail
+    used = sum(event.input_tokens for event in theatre.events if isinstance(event, Usage))
+    assert (used > 0) is (theatre.name not in TELLS_NO_USAGE), "so far"
     theatre.nothing_runs()
 
 

@@ -119,6 +119,10 @@ class Performance:
         """Take in the last of what it said."""
         await self._hearing.close()
 
+    async def tell_usage(self) -> None:
+        """Tell what was used and not told yet, as far as it is known."""
+        await self._tell(self._bill.since(self._gauge.tokens))
+
     # -- what arrives ---------------------------------------------------------------------------------------------
 
     async def _until_it_rests(self) -> bool:
@@ -218,7 +222,7 @@ class Performance:
     # -- how it ended ---------------------------------------------------------------------------------------------
 
     async def _judged(self) -> PieceEnded:
-        await self._tell(self._bill.since(self._gauge.tokens))
+        await self.tell_usage()
         if not self._gauge.is_measured:
             told = self._gauge.estimated()
             await self._tell(Complained(text=f"context is estimated: {told.used_pct:.0f} %"))

@@ -83,11 +83,13 @@ class AcpSession:
                 ended = await playing.play()
         except ConnectionError:
             ended = PieceEnded(item=piece.item, ending=PieceEnding.LOST, detail=await self._last_words())
+            await playing.tell_usage()
         finally:
             self._playing = None
             playing.leave()
         await playing.close()
         if ended is None:
+            await playing.tell_usage()
             return out_of_time(piece)
         if playing.is_interrupted and ended.ending is not PieceEnding.LOST:
             await end_what_came(self.identity, known)

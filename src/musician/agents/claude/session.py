@@ -77,6 +77,8 @@ class ClaudeSession:
             self._playing = None
             playing.leave()
         if ended is None:
+            with anyio.move_on_after(_ANSWER_LIMIT_S), suppress(ClaudeSDKError, KeyError):
+                await playing.tell_usage(await self.totals())
             return out_of_time(piece)
         if ended.ending is PieceEnding.STOPPED:
             await end_what_came(self._identity, known)
