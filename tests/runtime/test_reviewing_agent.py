@@ -148,6 +148,36 @@ def test_a_conductor_that_is_killed_while_an_agent_judges_asks_it_again(stage: "
     assert (stage.hall / "judged").read_text() == "judged\n"
 
 
+@pytest.mark.parametrize(
+    ("word", "says", "one"),
+    [("approve", "reject say two", "one"), ("reject", "approve", "one\ntwo"), ("fix", "approve", "one\ntwo")],
+)
+def test_a_person_who_judges_while_the_agent_judges_has_judged(
+    stage: "Stage", word: str, says: str, one: str
+) -> None:
+    """D18.6: what the agent says then is about a submission that is judged; the next one it judges again."""
+    gate = stage.gate("judging").replace("{", "{{").replace("}", "}}")
+    once = f'if ! test -e "$MUSICIAN_TEST_HALL/judged"; then touch "$MUSICIAN_TEST_HALL/judged"\n{gate}'
+    stage.write(HEAD + task(1, f'{once}echo "::verdict {says}"\nelse echo "::verdict approve"; fi'))
+    run = stage.start("run", "PLAN.md")
+    stage.wait_at("judging")
+    assert stage.run("review", word, "task-01", "say two").code == 0
+    stage.open_gate("judging")
+    assert stage.end(run).code == 0, (stage.told(), asks(stage))
+    assert stage.merged("1.txt").strip() == one
+    first, *later = verdicts(stage, "task-01")
+    assert first == (STATES[word], "say two")
+    assert len(later) == (word != "approve")
+    stage.check_whole()
+
+
+STATES = {
+    "approve": State.REVIEW_APPROVED,
+    "reject": State.REVIEW_FAILED,
+    "fix": State.FIX_PROPOSED,
+}
+
+
 def test_what_an_agent_has_said_outlives_the_conductor_and_it_is_not_asked_twice(stage: "Stage") -> None:
     judged = 'echo judged >> "$MUSICIAN_TEST_HALL/judged"\n'
     gate = stage.gate("judging").replace("{", "{{").replace("}", "}}")
