@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from musician.processes.output import OutputLog, json_text, one_line, printable, visible
+from musician.processes.output import JOINER, OutputLog, json_text, one_line, printable, visible
 
 
 def test_a_log_is_appended_to_byte_for_byte(tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def test_a_log_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
 def test_a_quotation_is_one_printable_line_within_its_limit(text: str, limit: int) -> None:
     line = one_line(text, limit)
     assert len(line) <= limit
-    assert line.isprintable()
+    assert JOINER.sub("", line).isprintable()
     assert line == line.strip() or line.endswith("…")
 
 
@@ -80,6 +80,10 @@ ATTACKS = {
     "directions": ("\u202a\u202b\u202c\u202d\u202e", r"\u202a\u202b\u202c\u202d\u202e"),
     "isolates": ("\u2066\u2067\u2068\u2069\u200e\u061c", r"\u2066\u2067\u2068\u2069\u200e\u061c"),
     "no width": ("a\u200b\u200c\u200d\u2060\ufeff\u00adb", r"a\u200b\u200c\u200d\u2060\ufeff\xadb"),
+    "joiners where nothing is joined": (
+        "é\u200dé日\u200c本ب\u200d\u200dب",
+        r"é\u200dé日\u200c本ب\u200d\u200dب",
+    ),
     "blanks that are letters": (
         "a\u3164\u115f\u034f\ufe01\U000e0101b",
         r"a\u3164\u115f\u034f\ufe01\U000e0101b",
@@ -104,9 +108,10 @@ def test_json_is_complete_and_acts_on_no_terminal(text: str) -> None:
 
 
 def test_ordinary_text_stays_as_it_is() -> None:
-    text = "Größe ✔\ufe0f 日本\n\té"
+    text = "Größe ✔\ufe0f 日本\n\té می\u200cخواهم क्\u200dष 👩🏽\u200d🚀🏳\ufe0f\u200d🌈"
     assert printable(text + "\r\n 5\u202f000\xa0€") == text + "\n 5 000 €"
-    assert json_text(text) == f'"{text}"'.replace("\n", "\\n").replace("\t", "\\t")
+    assert json.loads(json_text(text)) == text
+    assert json_text("Größe ✔\ufe0f 日本\n\té") == r'"Größe ✔\ufe0f 日本\n\té"'.replace(r"\ufe0f", "\ufe0f")
 
 
 def test_only_a_cut_quotation_has_an_ellipsis() -> None:

@@ -140,6 +140,22 @@ def test_what_sessions_say_is_only_text_in_every_size(claimed: Path) -> None:
     assert last(claimed, MessageType.INSTRUCTION)
 
 
+def test_a_task_tells_its_deviations_and_what_happened_names_the_sessions(claimed: Path, call: Call) -> None:
+    """As the page does."""
+    call("step", "1", "start", "1")
+    call("deviation", "1", "Medium", "another way")
+
+    async def story() -> None:
+        async with terminal(claimed, size=(160, 40)) as seen:
+            await seen.sees("running (1)")
+            await seen.press("enter")
+            await seen.sees("Medium deviation: another way (nobody has ruled on it yet)")
+            await seen.press("5")
+            await seen.sees("task-01  deviation  musician-task-01  ")
+
+    asyncio.run(story())
+
+
 def test_a_change_that_cannot_be_read_is_told_and_ends_nothing(submitted: Path) -> None:
     """TOP: its commits may be collected while it is looked at."""
     objects = submitted / ".git" / "objects"

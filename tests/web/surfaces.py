@@ -105,9 +105,7 @@ def text_of(markup: str) -> str:
 
 
 def lanes_on(page: str) -> dict[str, str]:
-    row = (
-        r'<a data-open href="[^"]*/tasks/[^"]*">([^<]*)</a>[^<]*</th>\s*<td><span class="lane [^"]*">([^<]*)<'
-    )
+    row = r'<a data-open href="[^"]*/tasks/[^"]*">([^<]*)</a>.*?</th>\s*<td><span class="lane [^"]*">([^<]*)<'
     return dict(re.findall(row, page))
 
 

@@ -44,7 +44,13 @@ def test_the_first_page_says_what_is_wanted_and_how_the_tasks_stand(
 
 
 def test_what_is_not_there_is_said(desk: TestClient) -> None:
-    for path in ("/nowhere", "/tasks/task-99", "/tasks/task-99/review", f"/changes/{'0' * 39}/{'0' * 40}/0"):
+    for path in (
+        "/nowhere",
+        "/tasks/task-99",
+        "/tasks/task-99/review",
+        "/tasks/task-00",
+        f"/changes/{'0' * 39}/{'0' * 40}/0",
+    ):
         assert desk.get(path).status_code == 404, path
     gone = desk.get(f"/changes/{'0' * 40}/{'1' * 40}/0")
     assert (gone.status_code, "is not in this repository any more" in gone.text) == (404, True)

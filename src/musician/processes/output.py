@@ -19,6 +19,9 @@ _BLANK = re.compile(
     r"[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0d\uffa0\U000e0100-\U000e01ef]"
 )
 """What Unicode calls printable and nobody sees. The two selectors that say how an emoji looks are none of it."""
+_JOINED = r"[\u0620-\u06d3\u06fa-\u06ff\u0900-\u0dff\u2600-\u27bf\u2b00-\u2bff\ufe0f\U0001f000-\U0001faff]"
+JOINER = re.compile(rf"(?<={_JOINED})[\u200c\u200d](?={_JOINED})")
+"""What says how the letters of Persian or Hindi, or the parts of an emoji, stand together: they are spelt with it."""
 _DELETE, _LAST_CONTROL = "\x7f", "\x9f"
 _PICTURES = 0x2400
 """Where Unicode's pictures of control characters begin, in their order; delete comes after space."""
@@ -64,10 +67,17 @@ def printable(text: str) -> str:
     """``text`` with what does not print made visible, so that it neither acts on who shows it nor hides anything.
 
     A control character is shown by its picture, ``␛``, anything else (directions, what has no width, bytes that are no
-    text) by its number, ``\\u202e``. Line ends and tabs stay, and an unusual space is a space.
+    text) by its number, ``\\u202e``. Line ends and tabs stay, an unusual space is a space, and
+    what joins letters stays between those that are spelt with it.
     """
     plain = text.replace("\r\n", "\n")
-    return _ODD.sub(lambda found: " " if _is_space(found[0]) else _shown(found[0]), plain)
+    return _ODD.sub(_plainly, plain)
+
+
+def _plainly(found: re.Match[str]) -> str:
+    if _is_space(found[0]):
+        return " "
+    return found[0] if JOINER.match(found.string, found.start()) else _shown(found[0])
 
 
 def visible(text: str) -> str:

@@ -11,6 +11,7 @@ from textual.binding import Binding, BindingType
 from musician import service
 from musician.project import Project
 from musician.protocol.errors import MusicianError
+from musician.reporting.departures import departures_of
 from musician.reporting.needs_me import Need, needs_of_task
 from musician.reporting.overview import Overview, doing
 from musician.reporting.spending import say_usage
@@ -147,5 +148,8 @@ def _facts(standing: Standing, may_use: str) -> Iterator[Row]:
     for name, value in facts.items():
         if value:
             yield Row(key=f"fact-{name}", parts=((f"{name}: ", "dim"), (value, "")))
+    for each in departures_of(view):
+        said = f"{each.what}: {each.text}" + (f" ({each.ruling})" if each.ruling else "")
+        yield row(f"departure-{each.row.id}", said, "$text-warning" if each.is_open else "dim")
     for number, found in enumerate(standing.anomalies):
         yield row(f"anomaly-{number}", say_anomaly(found), "$text-warning")

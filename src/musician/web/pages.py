@@ -11,8 +11,8 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response, Strea
 
 from musician import service
 from musician.processes.identity import host_name
-from musician.protocol.errors import MusicianError
-from musician.protocol.names import NO_PLAN
+from musician.protocol.errors import MusicianError, UnknownTask
+from musician.protocol.names import CONDUCTOR, NO_PLAN
 from musician.protocol.states import WAITING
 from musician.reporting import drawing
 from musician.reporting.asks import answers_to
@@ -306,8 +306,11 @@ def _sheet(style: str) -> str:
 
 
 def _standing(request: Request) -> Standing:
-    """Return the standing of the task in the address; :class:`UnknownTask`."""
-    return Standing(service.task_view(desk_of(request).store, request.path_params["task_id"]))
+    """Return the standing of the task in the address; :class:`UnknownTask`, also of the conductor's own row."""
+    task_id = request.path_params["task_id"]
+    if task_id == CONDUCTOR:
+        raise UnknownTask(task_id=task_id)
+    return Standing(service.task_view(desk_of(request).store, task_id))
 
 
 def not_found(request: Request, error: Exception) -> Response:
