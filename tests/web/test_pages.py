@@ -494,6 +494,9 @@ def test_the_pictures_of_a_task_have_one_time_from_left_to_right(claimed: Path, 
     assert times[0] == times[1]
     assert times[0][-1] == "2099-01-01 00:00"
     assert pictures[1].count("<circle") == 2
+    assert re.search('text-anchor="start">55 %<', pictures[1]), (
+        "beside the names of the thresholds, not over them"
+    )
 
 
 def test_the_plan_shows_its_phases_whom_a_task_waits_for_and_what_was_used(

@@ -254,9 +254,7 @@ def context_of(view: TaskView, settings: Settings, *, say: Say = printable) -> D
         parts.append(f'<polyline class="context" points="{line}"><title>{title}</title></polyline>')
         parts.extend(_reading(left, top) for left, top in own)
     last_s, last_pct, _ = points[-1]
-    parts.append(
-        _text(f"{last_pct:.0f} %", left=time.at(last_s) - 4, top=_height(last_pct) - 6, anchor="end")
-    )
+    parts.append(_last_reading(f"{last_pct:.0f} %", left=time.at(last_s), top=_height(last_pct) - 6))
     parts.extend(time.marks(_CURVE_HEIGHT + _AXIS - 4))
     parts.extend(_handoff(time, each, say) for each in view.sessions[:-1] if each.ended_at)
     return _picture(parts, height=_CURVE_HEIGHT + _AXIS, label="Context used, in percent")
@@ -265,6 +263,13 @@ def context_of(view: TaskView, settings: Settings, *, say: Say = printable) -> D
 def _reading(left: float, top: float) -> str:
     """A session that was measured once has a point and no line."""
     return f'<circle class="context" cx="{left:.1f}" cy="{top:.1f}" r="2.5"/>'
+
+
+def _last_reading(words: str, *, left: float, top: float) -> str:
+    """Before the point, or after one that is at the picture's left end, where the thresholds have their names."""
+    if left - _LEFT < len(words) * _CHAR_WIDTH:
+        return _text(words, left=left + 6, top=top)
+    return _text(words, left=left - 4, top=top, anchor="end")
 
 
 def _handoff(time: _Axis, session: SessionRow, say: Say) -> str:
