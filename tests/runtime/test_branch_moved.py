@@ -125,9 +125,17 @@ def test_what_the_surroundings_refused_is_tried_again_by_the_next_run(stage: Sta
     assert stage.merged("work.txt") == "work\n"
 
 
-def test_after_an_amendment_that_was_committed_the_branch_still_moves(stage: Stage) -> None:
+@pytest.mark.parametrize("is_linked", [False, True], ids=["in the main tree", "in a linked tree of his"])
+def test_after_an_amendment_that_was_committed_the_branch_still_moves(
+    stage: Stage, *, is_linked: bool
+) -> None:
     """AUDIT-N9: the commit of the amended plan kept the branch from ever being moved forward."""
     stage.write(PLAN.replace("echo work >", "false; echo work >"), **{"a.txt": "a\n"})
+    if is_linked:
+        stage.git("checkout", "-q", "--detach")
+        stage.git("worktree", "add", "-q", str(stage.hall / "linked"), "main")
+        stage.root = stage.hall / "linked"
+        stage.plan = stage.root / "PLAN.md"
     stage.lock()
     stage.plan.write_text(PLAN)
     stage.git("commit", "-qam", "mend the plan")

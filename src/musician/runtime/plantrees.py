@@ -212,11 +212,17 @@ class GitPlanTrees:
         plan = self.plan
         if branch is not None:
             files = (plan.path, *(path for path, _ in plan.instruction_files))
+            own = frozenset(map(self._in_the_tree, files))
             with suppress(MusicianError):  # then the branch has commits of its own, which is reported
-                merge.take_up_plan_files(self.root, plan.plan_id, branch, frozenset(map(os.fsencode, files)))
+                merge.take_up_plan_files(self.root, plan.plan_id, branch, own)
         return fast_forward(
             self.root, branch, integration_branch(plan.plan_id), tip=self.tip(), begun_at=self.base
         )
+
+    def _in_the_tree(self, path: str) -> bytes:
+        """Return how git names a file of the plan, which may lie in a linked tree of the user's."""
+        place, tree = self.root.path / path, self.root.users_tree
+        return os.fsencode(place.relative_to(tree) if place.is_relative_to(tree) else path)
 
     def foresight(self, folder: Path) -> LooksAhead:
         return Foresight(self.root, self.plan.plan_id, self.base, folder)
