@@ -146,6 +146,25 @@ def test_after_an_amendment_that_was_committed_the_branch_still_moves(
     assert stage.git("status", "--porcelain", "-uno") == ""
 
 
+def test_a_plan_in_a_linked_tree_has_its_tasks_files_there(stage: Stage) -> None:
+    """They were looked for in the main tree, which has another branch."""
+    stage.write("# nothing yet\n", **{"a.txt": "a\n"})
+    stage.git("worktree", "add", "-q", str(stage.hall / "linked"), "-b", "side")
+    stage.root = stage.hall / "linked"
+    body = "\n".join(
+        line[2:] if line.startswith("##") else line for line in PLAN.partition("### ")[2].split("\n")
+    )
+    (stage.root / "one.md").write_text(f"# {body}")
+    task = "### task-01: T\n```yaml task\ninstructions: one.md\n```\n"
+    (stage.root / "PLAN.md").write_text(PLAN.partition("### task-01")[0] + task)
+    stage.git("add", "-A")
+    stage.git("commit", "-qm", "plan")
+    ran = stage.conduct()
+    assert ran.code == 0, ran
+    assert stage.git("show", "side:work.txt") == "work\n"
+    assert stage.run("status").code == 0
+
+
 def test_what_else_the_branch_has_got_is_its_owners_to_merge(stage: Stage) -> None:
     """AUDIT-N9: nobody has verified it together with the plan's work."""
     stage.write(PLAN, **{"a.txt": "a\n"})

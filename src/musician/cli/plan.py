@@ -17,7 +17,6 @@ from musician.plans.draft import draft_plan, plan_id_for
 from musician.plans.graph import draw_mermaid, draw_text, kept_apart
 from musician.plans.model import Plan
 from musician.plans.needs import Needs, needs_of
-from musician.plans.plan import load_plan
 from musician.plans.warnings import warnings_of
 from musician.processes.output import headline
 from musician.protocol.arguments import as_argument
@@ -26,6 +25,7 @@ from musician.reporting.plan_list import say_left_open
 from musician.runtime.drafting import agent_at_hand, look_at_project, write_draft
 from musician.runtime.locking import Amendment, amend_plan_file, check_ids, lock_plan_file
 from musician.runtime.players import doubts_of_players
+from musician.runtime.program import read_plan
 from musician.runtime.trying import Trial, try_tests
 from musician.runtime.world import WORLD
 from musician.store.rows import ArchiveRow
@@ -73,7 +73,7 @@ def new(app: App, path: Path, plan_id: str | None, is_untried: bool) -> None:
     made_id = plan_id or _free_id(app, plan_id_for(name))
     text = draft_plan(needs, plan_id=made_id, title=name, agent=agent_at_hand())
     write_draft(path, text)
-    read = load_plan(path, root=app.root.path)
+    read = read_plan(app.root, path)
     trials: tuple[Trial, ...] = ()
     why_untried = ""
     if needs.test and not is_untried:
@@ -106,7 +106,7 @@ def check(app: App, path: Path, is_tried: bool) -> None:
     but with --try how the tests ended, so that a run that begins at the same commit need not run them again.
     """
     try:
-        read = load_plan(path, root=app.root.path)
+        read = read_plan(app.root, path)
         if app.is_set_up:
             with suppress(DatabaseUnusable):  # the plan itself can be checked without the database
                 check_ids(app.store, read)
@@ -132,7 +132,7 @@ def check(app: App, path: Path, is_tried: bool) -> None:
 @click.pass_obj
 def graph(app: App, path: Path, is_mermaid: bool) -> None:
     """Draw PLAN: its phases, its tasks, and what waits for what."""
-    read = load_plan(path, root=app.root.path)
+    read = read_plan(app.root, path)
     apart = [{"tasks": [one, other], "files": list(files)} for one, other, files in kept_apart(read)]
     show(
         app,

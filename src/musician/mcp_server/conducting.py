@@ -11,7 +11,6 @@ from pathlib import Path
 from musician import service
 from musician.mcp_server.background_run import start_run, stop_run, wait_for_end
 from musician.mcp_server.served_session import ServedSession
-from musician.plans.plan import load_plan
 from musician.plans.warnings import warnings_of
 from musician.processes.identity import login_name
 from musician.processes.machine import MACHINE
@@ -30,6 +29,7 @@ from musician.runtime.commenting import comment as write_comment
 from musician.runtime.commenting import parse_place
 from musician.runtime.locking import amend_plan_file, check_ids, lock_plan_file
 from musician.runtime.players import doubts_of_players
+from musician.runtime.program import read_plan
 from musician.runtime.takeover import hand_over
 from musician.runtime.world import WORLD
 from musician.service import Dependents, TaskView
@@ -139,7 +139,7 @@ def plan(served: ServedSession, *, path: str, act: str) -> str:
     file = Path(os.path.join(served.root.users_tree, path))
     try:
         if act == "check":
-            read = load_plan(file, root=served.root.path)
+            read = read_plan(served.root, file)
             check_ids(served.store, read)
             doubts = (*doubts_of_players(read, served.settings, WORLD), *warnings_of(read))
             warnings = [f"warning: {each}" for each in doubts]

@@ -46,13 +46,15 @@ def parse_plan(text: str, *, path: str, read_file: ReadFile) -> Plan:
     return _PlanReader(text, path, read_file).read()
 
 
-def load_plan(path: Path, *, root: Path) -> Plan:
-    """Read the plan at ``path`` and the instruction files it names, which must lie inside ``root``.
+def load_plan(path: Path, *, root: Path, tree: Path | None = None) -> Plan:
+    """Read the plan at ``path`` and the instruction files it names, which must lie inside ``root``, or inside the
+    ``tree`` of that project that the plan lies in.
 
     Raises :class:`InvalidPlan`, with one problem for a file that cannot be read.
     """
     home, place = _resolved(root), _resolved(path)
     name = place.relative_to(home).as_posix() if place.is_relative_to(home) else str(place)
+    home = home if tree is None else _resolved(tree)
 
     def read_file(relative: str) -> str | None:
         target = _resolved(home / relative)

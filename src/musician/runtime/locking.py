@@ -14,7 +14,7 @@ from pathlib import Path
 from musician import service
 from musician.plans.instructions import render_instructions
 from musician.plans.model import Plan
-from musician.plans.plan import load_plan, parse_plan, plan_difference
+from musician.plans.plan import parse_plan, plan_difference
 from musician.plans.splicing import with_tasks_of
 from musician.processes.life_lock import HeldBy, lock_path
 from musician.processes.whole_file import write_whole
@@ -35,7 +35,7 @@ from musician.runtime.archiving import archive_finished, finish_drop
 from musician.runtime.conductor.conductor_lock import hold_conductor_lock
 from musician.runtime.in_force import settings_file_text
 from musician.runtime.players import doubts_of_players
-from musician.runtime.program import reader_in
+from musician.runtime.program import read_plan, reader_in
 from musician.runtime.takeover import free
 from musician.runtime.world import WORLD, World
 from musician.service.documents import keep_instructions, latest_document
@@ -93,7 +93,7 @@ def lock_plan_file(
     The first time the tree must be fit to start from (:class:`TreeNotReady`). A plan that was changed since it was
     locked is :class:`PlanChanged`, with the difference.
     """
-    plan = load_plan(path, root=root.path)
+    plan = read_plan(root, path)
     locked = service.plan_row(store, plan.plan_id)
     if locked is None:
         _check_name(root, store, plan.plan_id)
@@ -153,7 +153,7 @@ def amend_alone(
     root: Root, store: Store, path: Path, settings: Settings, session_id: str, world: World
 ) -> Amendment:
     """:func:`amend_plan_file` within :func:`changing_plans`, which gave the session's id."""
-    plan = load_plan(path, root=root.path)
+    plan = read_plan(root, path)
     locked = service.plan_row(store, plan.plan_id)
     if locked is None:
         raise UnknownPlan(plan_id=plan.plan_id)
@@ -223,7 +223,7 @@ def _without_what_is_played(
     if not touched:
         return plan, ()
     text = with_tasks_of(plan.text, locked.text, touched)
-    spliced = parse_plan(text, path=plan.path, read_file=reader_in(root))
+    spliced = parse_plan(text, path=plan.path, read_file=reader_in(root, plan.path))
     for task_id, session_id in _touched(root, store, spliced).items():
         raise StillPlayed(task_id=task_id, session_id=session_id)
     return spliced, tuple(touched)

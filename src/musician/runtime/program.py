@@ -1,7 +1,9 @@
 """Reads a task's instruction file, and makes the program its musician plays."""
 
+import os
 from collections.abc import Iterator
 from functools import lru_cache
+from pathlib import Path
 
 from musician.plans.instructions import read_instructions
 from musician.plans.model import AgentPiece, Checkpoint, Plan, Step, TaskSpec
@@ -10,6 +12,7 @@ from musician.protocol.errors import InvalidPlan
 from musician.protocol.musician.program import CheckpointItem, Play, Program
 from musician.protocol.rules.delegation import Extent
 from musician.store.rows import TaskRow
+from musician.trees.finding import find_tree
 from musician.trees.root import Root
 from musician.verification.select import commands_for
 
@@ -42,6 +45,18 @@ def program_in(root: Root, row: TaskRow) -> Program:
         return Program(task_id=row.task_id, title=row.title or row.task_id, items=(only,), is_read=False)
 
 
+def read_plan(root: Root, path: Path) -> Plan:
+    """Read a plan's file, seen from the current folder. :class:`InvalidPlan` with all its problems."""
+    return load_plan(path, root=root.path, tree=_tree_of(root, Path(os.path.abspath(path))))
+
+
+def _tree_of(root: Root, path: Path) -> Path:
+    """Return the tree in which a plan's instruction files are read: its own, if that is a linked one of the user's."""
+    place = Path(os.path.realpath(root.path / path))
+    found = None if place.is_relative_to(root.path) else find_tree(str(place.parent))
+    return root.path if found is None or Path(found[0]) != root.path else Path(found[1])
+
+
 def place_in_plan(
     root: Root, item: str, *, task_id: str, plan_path: str | None, instruction_path: str
 ) -> str:
@@ -55,7 +70,7 @@ def place_in_plan(
         if plan_path is None:
             task = load_task_file(root, task_id, instruction_path)
         else:
-            task = load_plan(root.path / plan_path, root=root.path).task(task_id)
+            task = read_plan(root, root.path / plan_path).task(task_id)
     except (InvalidPlan, KeyError):
         return path
     line = next((line for name, line in _lines(task) if name == item), task.line)
@@ -73,14 +88,15 @@ def _lines(task: TaskSpec) -> Iterator[tuple[str, int]]:
 @lru_cache(maxsize=_MOST_PLANS)
 def locked_plan(root: Root, path: str, text: str, sha256: str) -> Plan:  # noqa: ARG001  # what is the same
     """Return a plan as it was first read since it was locked like this."""
-    return parse_plan(text, path=path, read_file=reader_in(root))
+    return parse_plan(text, path=path, read_file=reader_in(root, path))
 
 
-def reader_in(root: Root) -> ReadFile:
+def reader_in(root: Root, plan_path: str) -> ReadFile:
     """Return what reads a plan's instruction files."""
+    tree = _tree_of(root, Path(plan_path))
 
     def read_file(path: str) -> str | None:
-        place = root.path / path
+        place = tree / path
         return place.read_text(encoding="utf-8-sig") if place.is_file() else None
 
     return read_file
