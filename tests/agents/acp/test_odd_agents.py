@@ -78,7 +78,9 @@ DONE: dict[str, dict[str, Any]] = {
 }
 
 
-def played(folder: Path, odd: dict[str, Any]) -> tuple[PieceEnded, list[Usage]]:
+def played(
+    folder: Path, odd: dict[str, Any], tokens: list[str] | None = None
+) -> tuple[PieceEnded, list[Usage]]:
     told: list[Usage] = []
 
     async def tell(event: AgentEvent) -> None:
@@ -106,7 +108,10 @@ def played(folder: Path, odd: dict[str, Any]) -> tuple[PieceEnded, list[Usage]]:
             time_limit_s=HANG_S,
         )
         async with agent.open(stage) as session:
-            return await session.play(piece, tell)
+            ended = await session.play(piece, tell)
+            if tokens is not None:
+                tokens.append(session.token)
+            return ended
 
     return anyio.run(story), told
 
@@ -142,3 +147,14 @@ def test_what_cannot_be_read_is_refused_or_an_outcome(
 ) -> None:
     ended, _ = played(tmp_path, odd)
     assert ended.ending is ending_, ended.detail
+
+
+@pytest.mark.parametrize(("action", "token"), [("new_session", ""), ("retry", "s")])
+def test_a_conversation_that_is_full_is_not_gone_on_with(action: str, token: str, tmp_path: Path) -> None:
+    """The next piece begins another, with the whole briefing; a limit of the provider's is waited for in the same."""
+    failure = {"category": "limit", "severity": "error", "title": "no more", "actions": [action]}
+    tokens: list[str] = []
+    odd = ending(_meta={"jetbrains": {"air": {"sessionFailure": failure}}})
+    ended, _ = played(tmp_path, odd, tokens)
+    assert ended.ending is (PieceEnding.LIMITED if token else PieceEnding.LOST)
+    assert tokens == [token]

@@ -57,11 +57,15 @@ _IS_ANOTHERS = "new_session"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderFailure:
-    """``is_over``: the agent has given up; otherwise it tries again by itself."""
+    """``is_over``: the agent has given up; otherwise it tries again by itself.
+
+    ``is_conversations``: it is about this conversation, which is full, say, and not to be gone on with.
+    """
 
     ending: PieceEnding
     detail: str
     is_over: bool = True
+    is_conversations: bool = False
 
 
 def told_beside(meta: object) -> ProviderFailure | None:
@@ -70,8 +74,10 @@ def told_beside(meta: object) -> ProviderFailure | None:
         case {"jetbrains": {"air": {"sessionFailure": {"category": str(category), **rest}}}}:
             title = str(rest.get("title") or category)
             if rest.get("severity") != "warning":
+                ending = _ending(category, title, rest.get("actions"))
+                is_conversations = category == "limit" and ending is PieceEnding.LOST
                 return ProviderFailure(
-                    ending=_ending(category, title, rest.get("actions")), detail=_detail(title)
+                    ending=ending, detail=_detail(title), is_conversations=is_conversations
                 )
             if category in _CATEGORIES:
                 why = _detail(f"its provider does not answer ({category}): {title}")

@@ -78,6 +78,12 @@ class Performance:
     def is_over(self) -> bool:
         return self._turn.is_over
 
+    @property
+    def leaves_conversation(self) -> bool:
+        """Whether its conversation cannot be gone on with."""
+        failure = self._turn.failure
+        return failure is not None and failure.is_conversations
+
     def arrived(self, what: Arrived) -> None:
         self._queue.put_nowait(what)
 

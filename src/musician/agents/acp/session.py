@@ -91,6 +91,8 @@ class AcpSession:
         if ended is None:
             await playing.tell_usage()
             return out_of_time(piece)
+        if playing.leaves_conversation:
+            self.token = ""
         if playing.is_interrupted and ended.ending is not PieceEnding.LOST:
             await end_what_came(self.identity, known)
         return ended
