@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from musician import service
 from musician.cli.run_lines import line_of
+from musician.protocol.conductor.opinion import Judgement, Opinion
 from musician.protocol.journal import Entry, EntryKind
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.messages.particulars import AgentsRemaining, Counted, Nth
@@ -339,7 +340,7 @@ def test_what_needs_a_person_is_told_once_with_the_command_that_answers_it(play:
     events = told(play.store, play.looks)[1:]
     assert [(event.text, event.needs_person) for event in events] == [
         ('needs a person (question): may I?; next: musician send task-01 "your answer"', True),
-        ("a person has settled it: answered: yes", False),
+        ("it is settled: answered: yes", False),
     ]
 
 
@@ -406,7 +407,7 @@ def test_what_was_asked_and_settled_between_two_looks_is_told_too(play: Play) ->
     play.look()
     assert [event.text for event in told(play.store, play.looks)[1:]] == [
         'needs a person (question): may I?; next: musician send task-01 "your answer"',
-        "a person has settled it: answered: yes",
+        "it is settled: answered: yes",
     ]
 
 
@@ -504,4 +505,39 @@ def test_a_step_that_an_urgent_message_stopped_is_told_to_begin_again_and_why(pl
         "step 1 begins again",
         "told urgently: Stop now.",
         "asked to hand off: at once",
+    ]
+
+
+def test_whose_verdict_and_answer_it_was_is_told(play: Play) -> None:
+    """DASHBOARD-ORDERS: as where decisions are listed; what the rules decide bears no name."""
+    ada = service.signed(play.store, service.Signer(name="ada"))
+    session = service.signed(play.store, service.Signer(name="ada", session_id="4f2a"))
+
+    def by_agent(message_id: int) -> None:
+        service.keep_opinion(play.store, T, message_id, Opinion(judgement=Judgement.APPROVE, text="fine"))
+        service.judge(play.store, T, State.REVIEW_FAILED, "no")
+
+    play.claim("s1")
+    for judge in (
+        lambda _: service.judge_as_person(ada, T, State.REVIEW_FAILED, "no"),
+        lambda _: service.judge_as_person(session, T, State.FIX_PROPOSED, "so"),
+        by_agent,
+        lambda _: service.judge_as_person(play.store, T, State.REVIEW_FAILED, "no"),
+        lambda _: service.judge(play.store, T, State.REVIEW_FAILED, "no"),
+    ):
+        play.submit(1, 2)
+        judge(service.task_view(play.store, T).history[-1].message_id or 0)
+        play.look()
+        play.resume(entry(EntryKind.SENT_BACK, "checkpoint 1", "x"))
+    service.ask_human(play.store, T, kind="question", subject_id=1, text="may I?")
+    service.send(session, T, "yes")
+    play.look()
+    texts = [each.text for each in told(play.store, play.looks)]
+    assert [each for each in texts if each.endswith((": no", ": so", ": yes"))] == [
+        "sent back by ada: no",
+        "answered by session 4f2a for ada: so",
+        "sent back by the reviewing agent: no",
+        "sent back by a person: no",
+        "sent back: no",
+        "session 4f2a for ada has settled it: answered: yes",
     ]

@@ -22,6 +22,7 @@ from musician.protocol.values import dataclass
 from musician.reporting.ahead import Met, met_ahead, say_ahead, say_settled
 from musician.reporting.asks import JUDGED, next_command
 from musician.reporting.standing import Standing
+from musician.reporting.timeline import Deciders
 from musician.reporting.wording import say_anomaly, say_change, say_noted
 from musician.service import PlanChange, Source
 from musician.store.port import Store
@@ -100,18 +101,21 @@ class Reporter:
         yield from map(self._asked, sorted(asks, key=lambda ask: ask.id))
 
     def _changed(self, seq: int, until: int, standings: Sequence[Standing]) -> Iterator[Event]:
+        if until <= seq:
+            return
         by_id = {each.task_id: each for each in standings}
+        deciders = Deciders.between(self.store, seq, until)
         for change in service.every_change(self.store, seq, until=until):
             if standing := by_id.get(change.task_id):
-                yield from self._events(change, standing)
+                yield from self._events(change, standing, by=deciders.of(change))
 
-    def _events(self, change: PlanChange, standing: Standing) -> Iterator[Event]:
+    def _events(self, change: PlanChange, standing: Standing, *, by: str) -> Iterator[Event]:
         reported = self._reported.setdefault(change.task_id, _Reported())
         match change.row:
             case HistoryRow() as row:
                 reported.state = row.to_state
                 said = "at once" if change.said == reported.urgent else change.said
-                texts = [say_change(row, standing.view, said, reported.noted, by_hand=self.by_hand)]
+                texts = [say_change(row, standing.view, said, reported.noted, by=by, by_hand=self.by_hand)]
                 if row.to_state in (State.NEEDS_REVIEW, State.ERROR):
                     reported.noted.clear()
             case JournalRow() as row:
@@ -122,7 +126,7 @@ class Reporter:
                     is_again=before is not None and before.item == row.item,
                 )
             case HumanRow() as ask:
-                yield from [self._asked(ask)] if change.source is Source.ASKED else self._settled(ask)
+                yield from [self._asked(ask)] if change.source is Source.ASKED else self._settled(ask, by=by)
                 return
             case MessageRow(message_type=MessageType.EMERGENCY) as row:
                 reported.urgent = row.message
@@ -155,10 +159,11 @@ class Reporter:
             needs_person=True,
         )
 
-    def _settled(self, ask: HumanRow) -> Iterator[Event]:
-        """Yield a person's answer, but no verdict: its state change says it. A question asked again is open again."""
+    def _settled(self, ask: HumanRow, *, by: str) -> Iterator[Event]:
+        """Yield an answer and whose it is; a verdict its state change says. A question asked again is open again."""
         if ask.resolved_at is not None and ask.kind not in JUDGED:
-            state, text = self._reported[ask.task_id].state, f"a person has settled it: {ask.resolution}"
+            state = self._reported[ask.task_id].state
+            text = f"{f'{by} has settled it' if by else 'it is settled'}: {ask.resolution}"
             yield Event(at=ask.resolved_at, task_id=ask.task_id, state=state, text=text)
 
     def _silent(self, standing: Standing) -> Iterator[Event]:

@@ -1,6 +1,6 @@
 """Lists everything that happened, in the order it was written: who did what to which task."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import assert_never
 
 from musician import service
@@ -85,25 +85,48 @@ def decisions(store: Store, *, until: int | None = None) -> Decisions:
     return Decisions(happenings=found, earlier=until if until > 0 else None)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deciders:
+    """Who has decided what happened in a stretch of the one order, in words; "" where the program did by its rules."""
+
+    signers: Mapping[int, service.Signer]
+    by_persons: Collection[int]
+    by_agents: Collection[int]
+
+    @classmethod
+    def between(cls, store: Store, after: int, until: int) -> "Deciders":
+        return cls(
+            signers=service.signers_between(store, after, until),
+            by_persons=service.judged_by_persons(store, after, until),
+            by_agents=service.judged_by_agents(store, after, until),
+        )
+
+    def of(self, change: PlanChange) -> str:
+        if by := say_signer(self.signers.get(change.seq)):
+            return by
+        if change.source is not Source.STATE:
+            return ""
+        if change.seq in self.by_persons:
+            return "a person"
+        if change.seq not in self.by_agents:
+            return ""
+        is_report = isinstance(change.row, HistoryRow) and change.row.from_state is State.ERROR
+        return "the answering agent" if is_report else "the reviewing agent"
+
+
 def _decided_between(store: Store, after: int, until: int) -> Iterator[Happening]:
-    signers = service.signers_between(store, after, until)
-    by_agents = service.judged_by_agents(store, after, until)
-    by_persons = service.judged_by_persons(store, after, until)
+    deciders = Deciders.between(store, after, until)
     for change in service.every_change(store, after, until=until):
-        by = say_signer(signers.get(change.seq))
+        who = deciders.of(change)
         match change.row:
-            case HistoryRow(to_state=to_state, from_state=from_state) if to_state in VERDICTS:
-                if not by and change.seq in by_persons:
-                    by = "a person"
-                elif not by and change.seq in by_agents:
-                    by = "the answering agent" if from_state is State.ERROR else "the reviewing agent"
+            case HistoryRow(to_state=to_state) if to_state in VERDICTS:
                 what = str(to_state).replace("_", " ")
-                yield replace(_happening(change), who=by or "the rules", what=what, text=change.said)
+                yield replace(_happening(change), who=who or "the rules", what=what, text=change.said)
             case HumanRow(kind=kind, resolution=text) if (
                 change.source is Source.SETTLED and kind not in JUDGED
             ):
                 what = f"{kind} settled"
-                yield replace(_happening(change), who=by or "the program", what=what, text=text or "")
+                yield replace(_happening(change), who=who or "the program", what=what, text=text or "")
             case _:
                 pass
 

@@ -35,8 +35,12 @@ Noted = Mapping[str, JournalRow]
 """The newest journal entry of each kind since the task's last submission or error report."""
 
 
-def say_change(change: HistoryRow, view: TaskView, text: str, noted: Noted, *, by_hand: bool = False) -> str:
-    """Describe a state change; ``text`` is that of the message written with it."""
+def say_change(
+    change: HistoryRow, view: TaskView, text: str, noted: Noted, *, by: str = "", by_hand: bool = False
+) -> str:
+    """Describe a state change; ``text`` is that of the message written with it, ``by`` whose decision it was."""
+    if by:
+        by = f" by {by}"
     match change.from_state, change.to_state:
         case None, State.WATCHING:
             return f"open: {view.row.title}"
@@ -47,20 +51,20 @@ def say_change(change: HistoryRow, view: TaskView, text: str, noted: Noted, *, b
         case _, State.ERROR:
             return _reported(change, view, text, noted.get(EntryKind.FAILED))
         case State.NEEDS_REVIEW | State.ERROR, State.REVIEW_APPROVED:
-            return _approved(text)
+            return _approved(text, by)
         case State.NEEDS_REVIEW | State.ERROR, State.REVIEW_FAILED:
-            return f"sent back: {text}"
+            return f"sent back{by}: {text}"
         case State.EXITED, State.FIX_PROPOSED:
             return f"open again: {text}"
         case _, State.FIX_PROPOSED if change.message_type == MessageType.HANDOFF:
             return _taken_over(change, view, text, by_hand=by_hand)
         case _, State.FIX_PROPOSED:
-            return f"answered: {text}"
+            return f"answered{by}: {text}"
         case _, State.EXIT_REQUESTED:
-            return f"asked to hand off: {text}"
+            return f"asked to hand off{by}: {text}"
         case _, State.EXITED if change.who == CONDUCTOR:
             return (
-                f"skipped: {text}"
+                f"skipped{by}: {text}"
                 if change.message_type == MessageType.SKIPPED
                 else "withdrawn from the plan"
             )
@@ -202,8 +206,8 @@ def _claimed(change: HistoryRow, view: TaskView) -> str:
     return f"{claim.name} claimed it" + ("" if earlier is None else f", after {earlier.name}")
 
 
-def _approved(text: str) -> str:
-    return text if text.lower().startswith("approved") else f"approved: {text}"
+def _approved(text: str, by: str) -> str:
+    return text if not by and text.lower().startswith("approved") else f"approved{by}: {text}"
 
 
 def _reworked(item: str) -> str:
