@@ -23,7 +23,7 @@ from musician.reporting.spending import say_cost
 from musician.store.rows.sessions import CostRow
 from musician.trees.branches import branch_of, integration_branch
 from musician.web.desk import Desk, clock
-from musician.web.pages import MOST_NEEDS
+from musician.web.pages import MOST_NEEDS, MOST_OPEN_CHARS
 from tests.cli.test_cli_look_at_work import submit, tree_of
 from tests.said import farewell
 from tests.surroundings import Call, git
@@ -405,7 +405,9 @@ def test_proposals_are_decided_once(claimed: Path, desk: TestClient, call: Call)
     """DASHBOARD-ORDERS"""
     for title in ("Use tabs", "Use spaces"):
         call("propose", "1", f"{HOSTILE} {title}", "--type", "PATTERN", "--title", title)
+    call("propose", "1", "x" * (MOST_OPEN_CHARS + 1), "--type", "PATTERN", "--title", "Long")
     page = desk.get("/proposals").text
+    assert ('id="body-1" open>' in page, 'id="body-3" open>' in page) == (True, False)
     assert ("Use tabs" in page, "<script>alert" in page) == (True, False)
     assert post(desk, "/proposals/2/decline", text="")[0] == 409
     assert post(desk, "/proposals/2/decline", text="tabs it is")[0] == 303

@@ -46,6 +46,8 @@ MOST_SHOWN = 200
 """Of the newest messages and happenings on a page; the others are counted."""
 
 
+MOST_OPEN_CHARS = 600
+"""Of a proposal's text; a longer one is folded until it is asked for."""
 MOST_NEEDS = 50
 """Of what waits for a person, the oldest first; the others are counted until they are asked for."""
 
@@ -167,7 +169,8 @@ def proposals(request: Request) -> HTMLResponse:
     """What musicians propose to keep, and which of it is nearly the same; what was decided stands below."""
     desk = desk_of(request)
     every = service.list_proposals(desk.store, only_open=False)
-    return desk.page(request, "proposals.html", proposals=every, like=alike_to_each(every))
+    like = alike_to_each(every)
+    return desk.page(request, "proposals.html", proposals=every, like=like, most_open=MOST_OPEN_CHARS)
 
 
 def log(request: Request) -> HTMLResponse:
