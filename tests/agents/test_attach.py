@@ -53,7 +53,7 @@ class House:
         if agent == "claude":
             self.env = ClientHome(home, model_url=url, trusts=[self.tree], allows=["Bash"]).env
         else:
-            self.env = surroundings(agent, home, url)
+            self.env = surroundings(agent, home, url, trusts=[self.project])
 
     def musician(self, *words: str) -> "subprocess.Popen[str]":
         return subprocess.Popen(
@@ -130,11 +130,6 @@ def end_of(run: "subprocess.Popen[str]", *, code: int = 0) -> list[str]:
 
 def speak(terminal: TerminalClient, agent: str) -> None:
     """Say something in the agent's own terminal, give it leave where it asks, and see the answer."""
-    if agent == "codex":
-        terminal.wait_for("Trust this folder?")
-        terminal.press_until(lambda screen: "Trust this folder?" not in screen, "Enter")
-        terminal.wait_for("Use existing model")
-        terminal.press("Down", "Enter")
     terminal.wait_for(READY[agent])
     terminal.say("write it by hand")
     if agent in ASKS:

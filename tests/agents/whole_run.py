@@ -2,7 +2,7 @@
 
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -127,7 +127,7 @@ def play(
     return Ran(project=found.project, told=told)
 
 
-def surroundings(agent: str, home: Path, url: str) -> dict[str, str]:
+def surroundings(agent: str, home: Path, url: str, *, trusts: Iterable[Path] = ()) -> dict[str, str]:
     if agent == "claude":
         return ClientHome(home, model_url=url).env
     modules = find_agents()
@@ -135,4 +135,4 @@ def surroundings(agent: str, home: Path, url: str) -> dict[str, str]:
         refuse(f"the agent {agent} from npm")
     need("node")
     quiet = {"PATH": path_of(agent, modules), "LANG": "C.UTF-8", "GIT_CONFIG_NOSYSTEM": "1"}
-    return quiet | agent_home(agent, home, model_url=url)
+    return quiet | agent_home(agent, home, model_url=url, trusts=trusts)

@@ -6,7 +6,7 @@ The agents are npm packages. ``ACP_AGENTS`` names the folder where they were ins
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from musician.testing.client_home import MADE_UP_KEY
@@ -43,6 +43,16 @@ wire_api = "responses"
 env_key = "SCRIPTED_KEY"
 request_max_retries = 1
 stream_max_retries = 1
+[tui]
+screen_reader_detection_done = true
+[notice.model_migrations]
+"gpt-5.5" = "gpt-6-sol"
+"""
+"""The last two tables answer what its terminal would ask first: on a loaded machine it takes the keys of one question
+for those of the next, and quits.
+"""
+_CODEX_TRUSTS = """[projects.{folder}]
+trust_level = "trusted"
 """
 
 
@@ -57,19 +67,19 @@ def path_of(agent: str, modules: Path) -> str:
     return os.pathsep.join((str(modules / _PROGRAMS[agent]), os.environ.get("PATH", os.defpath)))
 
 
-def _codex(folder: Path, model_url: str) -> dict[str, str]:
+def _codex(folder: Path, model_url: str, trusts: Iterable[Path]) -> dict[str, str]:
     """Configure Codex. An unknown model would get no tool to edit files; the key's variable must not be a
     real one.
     """
     home = folder / ".codex"
     home.mkdir(parents=True)
-    home.joinpath("config.toml").write_text(
-        _CODEX.format(url=model_url, window=WINDOW_TOKENS), encoding="utf-8"
-    )
+    written = [_CODEX.format(url=model_url, window=WINDOW_TOKENS)]
+    written += (_CODEX_TRUSTS.format(folder=json.dumps(str(each.resolve()))) for each in trusts)
+    home.joinpath("config.toml").write_text("".join(written), encoding="utf-8")
     return {"CODEX_HOME": str(home), "SCRIPTED_KEY": MADE_UP_KEY, "MODEL_PROVIDER": "scripted"}
 
 
-def _opencode(folder: Path, model_url: str) -> dict[str, str]:
+def _opencode(folder: Path, model_url: str, _trusts: Iterable[Path]) -> dict[str, str]:
     """Configure OpenCode. The dead registry address keeps it from downloading a plugin into the home."""
     limits = {"context": WINDOW_TOKENS, "output": 8192}
     model = {"name": "scripted", "tool_call": True, "limit": limits, "cost": {"input": 1, "output": 2}}
@@ -96,11 +106,17 @@ def _opencode(folder: Path, model_url: str) -> dict[str, str]:
     }
 
 
-_HOMES: Mapping[str, Callable[[Path, str], dict[str, str]]] = {"codex": _codex, "opencode": _opencode}
+_HOMES: Mapping[str, Callable[[Path, str, Iterable[Path]], dict[str, str]]] = {
+    "codex": _codex,
+    "opencode": _opencode,
+}
 
 
-def agent_home(agent: str, folder: Path, *, model_url: str) -> dict[str, str]:
-    """Return the environment variables that keep the agent below ``folder``."""
+def agent_home(agent: str, folder: Path, *, model_url: str, trusts: Iterable[Path] = ()) -> dict[str, str]:
+    """Return the environment variables that keep the agent below ``folder``.
+
+    ``trusts``: the tops of the projects in which its terminal does not ask first whether to work there.
+    """
     temporary = folder / "tmp"
     temporary.mkdir(parents=True)
     return {
@@ -111,5 +127,5 @@ def agent_home(agent: str, folder: Path, *, model_url: str) -> dict[str, str]:
         "XDG_STATE_HOME": str(folder / ".local" / "state"),
         "TMPDIR": str(temporary),
         "NO_PROXY": "127.0.0.1,localhost",
-        **_HOMES[agent](folder, model_url),
+        **_HOMES[agent](folder, model_url, trusts),
     }
