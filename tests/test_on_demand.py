@@ -65,6 +65,14 @@ def test_a_verb_brings_along_what_it_needs_and_no_other_verbs_nor_rows() -> None
     ]
 
 
+def test_a_musician_brings_along_no_way_out_of_a_sandbox_that_few_plans_ask_for() -> None:
+    asked = "import sys, musician.cli.work; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert "musician.runtime.sandboxing" in loaded
+    assert loaded & {"musician.processes.gateway", "urllib.request", "http.client"} == set()
+
+
 @pytest.mark.parametrize(
     ("command", "needless"),
     [

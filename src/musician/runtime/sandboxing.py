@@ -10,15 +10,17 @@ inside, whoever starts them.
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from musician.plans.model import Network, Sandboxing, TaskSpec
-from musician.processes.gateway import REGISTRIES, Gateway
 from musician.processes.sandbox import Sandbox, View, confining, why_no_sandbox
 from musician.processes.scratch import ScratchFolder
-from musician.processes.upstream import Upstream
 from musician.protocol.errors import SandboxUnavailable
 from musician.trees.git import git_dir_of
 from musician.trees.root import Root
+
+if TYPE_CHECKING:
+    from musician.processes.gateway import Gateway
 
 _SEALED = ("HEAD", "commondir", "gitdir", "config.worktree", "logs", "modules")
 """Of a working tree's git folder: what would lead our own git elsewhere."""
@@ -51,7 +53,10 @@ def sandboxed(root: Root, task: TaskSpec, tree: Path) -> Iterator[str]:
 
 
 @contextmanager
-def _gateway(root: Root, task: TaskSpec) -> Iterator[Gateway]:
+def _gateway(root: Root, task: TaskSpec) -> "Iterator[Gateway]":
+    from musician.processes.gateway import REGISTRIES, Gateway  # dear to load for what few plans ask for
+    from musician.processes.upstream import Upstream
+
     log = root.logs_dir / task.task_id / "network.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     hosts = (*REGISTRIES.split(), *task.reach)
