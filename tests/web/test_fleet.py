@@ -1,14 +1,20 @@
 """Who is at work on which machine, as the database knows it."""
 
+import subprocess
+import sys
+from contextlib import closing
 from pathlib import Path
 
 from starlette.testclient import TestClient
 
 from musician import __version__, service
-from musician.processes.identity import OwnProgram, ProcessIdentity, host_name
+from musician.processes.identity import OwnProgram, ProcessIdentity, host_name, identify
+from musician.processes.machine import MACHINE
 from musician.project import Project
 from musician.protocol.claim import Claim
 from musician.protocol.settings import Settings
+from musician.runtime.conductor.conductor_lock import hold_conductor_lock
+from musician.service import Met
 from tests.surroundings import Call
 
 
@@ -48,3 +54,30 @@ def test_who_is_at_work_is_told_by_machine(claimed: Path, desk: TestClient, call
     page = desk.get("/fleet").text
     assert ">one <small>" not in page
     assert "/tasks/task-02" in page
+
+
+def test_who_is_known_to_be_dead_is_at_work_nowhere(claimed: Path, desk: TestClient, call: Call) -> None:
+    """Nor is the version it had, though its claim is held until somebody takes it over (D38)."""
+    with closing(Project(str(claimed))) as project:
+        conducting = service.start_conducting(project.store, "c", other_is_alive=None, settings=Settings())
+        run = OwnProgram(host=host_name(), version="8.0", python="3.11.2", system="Plan 9")
+        service.register_program(project.store, "task-00", conducting.epoch, run)
+        with (
+            hold_conductor_lock(project.root, "c", MACHINE),
+            subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as client,
+        ):
+            met = Met(identity=identify(client.pid), attended=True, hosted=False)
+            service.meet_client(project.store, "s1", met)
+            told = call("status").out
+            assert f"on {host_name()} (this machine), Musician {__version__}: task-01" in told
+            assert f"Mixed versions are at work: {__version__}, 8.0." in told
+            client.kill()
+    told = call("status").out
+    assert "dead" in told
+    assert "(this machine)" not in told
+    assert "Mixed versions" not in told
+    assert call("status", "--json").json["hosts"] == []
+    page = desk.get("/fleet").text
+    assert "No session is at work on a task." in page
+    assert "No run holds the conductor's lock on this machine." in page
+    assert "Mixed versions" not in page

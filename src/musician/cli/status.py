@@ -31,6 +31,7 @@ from musician.store.rows import PlanRow, SessionRow, TaskRow, UsageRow
 if TYPE_CHECKING:
     from musician.protocol.conductor.anomalies import Anomaly
     from musician.reporting.fleet import Host
+    from musician.reporting.owners import OwnerOf
 
 _MOST_ERROR_CHARS = 200
 
@@ -196,8 +197,14 @@ def _fleet(app: App, at_hand: Mapping[str, Standing]) -> tuple[tuple["Host", ...
 
     if app.is_archived:
         return (), ""
-    hosts = fleet_in(at_hand, service.programs_at_work(app.store))
-    return hosts, say_mixed(hosts, conducts(app.store))
+    hosts = fleet_in(at_hand, service.programs_at_work(app.store), _owners(app))
+    return hosts, say_mixed(hosts, conducts(app.store, is_conducted=_is_conducted(app)))
+
+
+def _owners(app: App) -> "OwnerOf":
+    from musician.reporting.owners import owners_for
+
+    return owners_for(app.root_if_any, app.settings, MACHINE)
 
 
 def _is_conducted(app: App) -> bool:
@@ -207,10 +214,7 @@ def _is_conducted(app: App) -> bool:
 
 
 def _needs(app: App, glance: service.Glance, at_hand: Mapping[str, Standing]) -> tuple[Need, ...]:
-    from musician.reporting.owners import owners_for
-
-    owner_of = owners_for(app.root_if_any, app.settings, MACHINE)
-    return needs_in(glance, at_hand, is_conducted=_is_conducted(app), owner_of=owner_of)
+    return needs_in(glance, at_hand, is_conducted=_is_conducted(app), owner_of=_owners(app))
 
 
 def _needs_of(app: App, standing: Standing) -> tuple[Need, ...]:

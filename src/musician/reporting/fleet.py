@@ -1,4 +1,7 @@
-"""Lists who is at work, by the machine he is on, as far as the database knows it: the same for one machine and many."""
+"""Lists who is at work, by the machine he is on, as far as the database knows it: the same for one machine and many.
+
+A session or a run that is known to be dead (D38) is at work nowhere, though its claim is still held.
+"""
 
 from collections.abc import Iterable, Mapping
 from itertools import groupby
@@ -7,9 +10,11 @@ from operator import attrgetter
 from musician import service
 from musician.processes.output import one_line
 from musician.protocol.names import CONDUCTOR
+from musician.protocol.rules.liveness import Owner
 from musician.protocol.states import ACTIVE
 from musician.protocol.values import dataclass
 from musician.reporting.needs_me import standings_in
+from musician.reporting.owners import OwnerOf
 from musician.reporting.standing import Standing
 from musician.store.port import Store
 from musician.store.rows import ProgramRow
@@ -71,23 +76,27 @@ def say_host(host: Host, *, here: str) -> str:
     return one_line(f"{host.name or 'an unknown machine'}{this}{versions}", _MOST_HOST_CHARS)
 
 
-def conducts(store: Store) -> ProgramRow | None:
-    """Return the program of the run that holds the conductor's row; None if none does."""
+def conducts(store: Store, *, is_conducted: bool) -> ProgramRow | None:
+    """Return the program of the run that is at work; None if none is (``is_conducted``)."""
+    if not is_conducted:
+        return None
     return next((each for each in service.programs_at_work(store) if each.task_id == CONDUCTOR), None)
 
 
-def fleet_of(store: Store) -> tuple[Host, ...]:
+def fleet_of(store: Store, owner_of: OwnerOf) -> tuple[Host, ...]:
     """Return the machines by name, each with who is at work on it; a session of an unknown one stands first."""
-    return fleet_in(standings_in(service.glance_at(store)), service.programs_at_work(store))
+    return fleet_in(standings_in(service.glance_at(store)), service.programs_at_work(store), owner_of)
 
 
-def fleet_in(standings: Mapping[str, Standing], at_work: Iterable[ProgramRow]) -> tuple[Host, ...]:
+def fleet_in(
+    standings: Mapping[str, Standing], at_work: Iterable[ProgramRow], owner_of: OwnerOf
+) -> tuple[Host, ...]:
     """The same of one moment."""
     programs = {each.task_id: each for each in at_work}
     workers = [
         _worker(each, programs.get(each.task_id))
         for each in standings.values()
-        if each.state in ACTIVE and each.view.row.session_id
+        if each.state in ACTIVE and each.view.row.session_id and owner_of(each.view) is not Owner.DEAD
     ]
     by_host = groupby(sorted(workers, key=attrgetter("host", "task_id")), key=attrgetter("host"))
     return tuple(Host(name=name, workers=tuple(found)) for name, found in by_host)

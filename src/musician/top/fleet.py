@@ -1,9 +1,11 @@
 """Who is at work, by the machine he is on."""
 
 from musician.processes.identity import host_name
+from musician.processes.machine import MACHINE
 from musician.project import Project
 from musician.reporting.fleet import Worker, conducts, fleet_of, say_host, say_mixed
 from musician.reporting.overview import Overview
+from musician.reporting.owners import owners_for
 from musician.top.needs import OfTask
 from musician.top.page import Folded, Page
 from musician.top.rows import Row, heading, row
@@ -13,7 +15,9 @@ from musician.top.task import Task
 class Fleet(Page):
     def fold(self, look: Overview, project: Project) -> Folded:
         rows: list[Row] = []
-        hosts, conductor = fleet_of(project.store), conducts(project.store)
+        owner_of = owners_for(project.root, project.settings, MACHINE)
+        hosts = fleet_of(project.store, owner_of)
+        conductor = conducts(project.store, is_conducted=look.is_conducted)
         if mixed := say_mixed(hosts, conductor):
             rows.append(row("mixed", mixed))
         if conductor is not None:

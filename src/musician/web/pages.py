@@ -11,6 +11,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response, Strea
 
 from musician import service
 from musician.processes.identity import host_name
+from musician.processes.machine import MACHINE
 from musician.protocol.errors import MusicianError, UnknownTask
 from musician.protocol.names import CONDUCTOR, NO_PLAN
 from musician.protocol.states import WAITING
@@ -23,6 +24,7 @@ from musician.reporting.evidence import evidence_of
 from musician.reporting.fleet import conducts, fleet_of, say_mixed
 from musician.reporting.needs_me import needs_of_task
 from musician.reporting.offers import offers_to
+from musician.reporting.owners import owners_for
 from musician.reporting.plan_list import list_plans
 from musician.reporting.receipts import marks_of
 from musician.reporting.run_at_work import run_process
@@ -115,7 +117,8 @@ def decided(request: Request) -> HTMLResponse:
 def fleet(request: Request) -> HTMLResponse:
     desk = desk_of(request)
     run = run_process(desk.root)
-    hosts, conductor = fleet_of(desk.store), conducts(desk.store)
+    hosts = fleet_of(desk.store, owners_for(desk.root, desk.settings, MACHINE))
+    conductor = conducts(desk.store, is_conducted=desk.overview().is_conducted)
     return desk.page(
         request,
         "fleet.html",
