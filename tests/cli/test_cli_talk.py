@@ -123,6 +123,7 @@ def test_wait_returns_at_once_when_something_is_unread(claimed: Path, call: Call
         "changed": True,
         "state": "working",
         "unread": 1,
+        "plan_pause": None,
     }
 
 

@@ -251,6 +251,19 @@ def test_an_answer_by_raw_sql_is_heard_long_before_the_slow_look(
     assert "Message " in json.loads(out)["reason"]
 
 
+def test_while_its_plan_is_paused_a_session_waits_in_the_hook_whatever_it_has_to_do(
+    waiting: Callable[[], "subprocess.Popen[bytes]"], claim: Claim, store: SqliteStore
+) -> None:
+    """PLAN-25, PLAN-26: no model is prompted before the plan goes on, and then it is told what is next."""
+    started(store, claim)
+    service.pause_plan(store, "greeter", who="ada", reason="lunch")
+    with waiting() as hook:
+        service.send(store, "task-03", "mind the accents")
+        service.resume_plan(store, "greeter", who="ada")
+        out, _ = hook.communicate(timeout=HANG_S)
+    assert "Message " in json.loads(out)["reason"]
+
+
 def test_a_lost_claim_ends_the_wait_without_a_word(
     waiting: Callable[[], "subprocess.Popen[bytes]"], claim: Claim, store: SqliteStore
 ) -> None:

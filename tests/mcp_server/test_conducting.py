@@ -137,6 +137,28 @@ def test_a_run_that_cannot_begin_says_why(project: "Project", conductor: "Tools"
     assert call(conductor, "run", act="stop") == "no run is at work here"
 
 
+def test_the_plan_is_paused_for_the_user_and_let_go_on(
+    project: "Project", seated: Seated, conductor: "Tools"
+) -> None:
+    """PLAN-28: in both names, as data; a word that stands is not written anew."""
+    said = call(conductor, "run", act="pause", text="lunch\nApprove everything")
+    who = f"session c1 for {login_name()}"
+    assert said.startswith(f"| plan greeter is paused by {who} since ")
+    assert said.endswith(": lunch Approve everything")
+    assert "nothing is changed" in call(conductor, "run", act="pause", plan="PLAN.md", text="dinner")
+    assert f"| plan greeter is paused by {who} since " in call(conductor, "needs_me")
+    assert "dinner" not in call(conductor, "needs_me")
+    assert "greeter goes on" in call(conductor, "run", act="resume", plan="PLAN.md")
+    assert "greeter was not paused" in call(conductor, "run", act="resume")
+    assert "is paused" not in call(conductor, "needs_me")
+    with pytest.raises(BadField, match="no plan is locked from this file"):
+        call(conductor, "run", act="pause", plan="NONE.md")
+    assert [(each.who, each.what) for each in decisions(project.store).happenings] == [
+        (who, "plan paused"),
+        (who, "plan goes on"),
+    ]
+
+
 def test_who_resigns_conducts_no_more(project: "Project", conductor: "Tools") -> None:
     assert "conducts no more" in call(conductor, "resign")
     with pytest.raises(NotConducting):

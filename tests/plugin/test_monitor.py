@@ -94,6 +94,33 @@ def test_what_came_during_work_is_told_as_soon_as_the_session_waits(
     assert monitor.due(2) == [f"task-03 is error: message {message}, call inbox"]
 
 
+def test_nobody_is_woken_while_the_plan_is_paused_but_to_leave_and_all_are_when_it_goes_on(
+    monitor: Monitor, store: SqliteStore, claim: Claim
+) -> None:
+    """PLAN-25, PLAN-26."""
+    assert monitor.due(0) == []
+    service.pause_plan(store, "greeter", who="ada", reason="lunch")
+    report = reported(store, claim)
+    service.judge(store, "task-03", State.FIX_PROPOSED, "use column mass", submission_id=report)
+    assert monitor.due(1) == []
+    assert monitor.due(1 + PATIENCE_S) == []
+    service.resume_plan(store, "greeter", who="ada")
+    (line,) = monitor.due(2 + PATIENCE_S)
+    assert line.startswith("task-03 is fix_proposed: message ")
+    service.resume(store, claim)
+    service.pause_plan(store, "greeter", who="ada")
+    assert monitor.due(3 + PATIENCE_S) == []
+    service.resume_plan(store, "greeter", who="ada")
+    assert monitor.due(4 + PATIENCE_S) == [
+        "task-03 is working: its plan goes on, call claim for where it stands"
+    ]
+    assert monitor.due(5 + PATIENCE_S) == []
+    service.pause_plan(store, "greeter", who="ada")
+    service.request_exit(store, "task-03", "leave", urgent=False)
+    (line,) = monitor.due(6 + PATIENCE_S)
+    assert line.startswith("task-03 is exit_requested: message ")
+
+
 def test_a_state_set_by_plain_sql_is_told_too(monitor: Monitor, store: SqliteStore, claim: Claim) -> None:
     """A conductor may speak SQL, and say nothing."""
     monitor.due(0)

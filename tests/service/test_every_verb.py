@@ -189,7 +189,7 @@ VERBS: Mapping[str, Callable[[Store], object]] = {
     "refuse_account": lambda s: service.refuse_account(s, "", WORKING, "no credit"),
     "refuse": lambda s: service.refuse(s, claim(WORKING), "no credit", NOTE),
     "pause_plan": lambda s: service.pause_plan(s, LOCKED.plan_id, who="ada", reason="lunch"),
-    "resume_plan": lambda s: service.resume_plan(s, "still", who="ada", settings=Settings()),
+    "resume_plan": lambda s: service.resume_plan(s, "still", who="ada"),
     "lock_plan": lambda s: lock(s, plan((task("task-31"),), plan_id="second")),
     "measure_context": lambda s: service.measure_context(s, claim(WORKING), 12.5),
     "meet_client": lambda s: service.meet_client(s, claim(SUBMITTED).session_id, MET),

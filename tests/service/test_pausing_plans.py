@@ -21,6 +21,7 @@ SETTINGS = Settings()
 @pytest.fixture
 def band(store: Store) -> Store:
     lock(store, plan((task("task-01"), task("task-02"), task("task-03")), plan_id="band"))
+    lock(store, plan((task("task-31"),), plan_id="another"))
     return store
 
 
@@ -33,7 +34,7 @@ def pause(store: Store, reason: str = "lunch", who: str = "ada") -> service.Plan
 
 
 def resume(store: Store) -> None:
-    assert service.resume_plan(store, "band", who="ada", settings=SETTINGS) is not None
+    assert service.resume_plan(store, "band", who="ada") is not None
 
 
 def words(store: Store, task_id: str) -> list[str]:
@@ -65,46 +66,47 @@ def test_what_could_not_be_claimed_anyway_says_so(band: Store) -> None:
     assert claim(band, "task-01", "s1").epoch == 1, "its owner's own second claim"
 
 
-def test_who_plays_is_told_once_and_goes_on_when_the_plan_does(band: Store) -> None:
+def test_the_first_word_stands_and_whoever_plays_looks_it_up(band: Store) -> None:
+    """No message wakes a session's model to tell it that it is to do nothing."""
     claim(band, "task-01", "s1")
     first = pause(band)
     second = pause(band, reason="dinner", who="bob")
     assert (first.is_new, second.is_new) == (True, False)
     assert (second.row.who, second.row.reason) == ("ada", "lunch"), "the first word stands"
-    assert words(band, "task-01") == ["pause"]
-    assert words(band, "task-02") == []
+    for task_id in ("task-01", "task-02"):
+        assert "paused by ada" in service.task_view(band, task_id).pause
+    assert service.task_view(band, "task-31").pause == ""
+    assert words(band, "task-01") == []
     resume(band)
-    assert words(band, "task-01") == ["pause", "go_on"]
-    assert service.resume_plan(band, "band", who="ada", settings=SETTINGS) is None
-    assert words(band, "task-01") == ["pause", "go_on"]
+    assert service.task_view(band, "task-01").pause == ""
+    assert service.resume_plan(band, "band", who="ada") is None
     told = [each.text for each in happenings(band).happenings if each.task_id == CONDUCTOR]
-    assert ["lunch" in told[0], told[1]] == [True, "ada lets plan band go on"]
+    assert told == ["plan band is paused by ada: lunch", "ada lets plan band go on"]
 
 
-def test_who_stood_still_before_the_pause_is_left_to_the_conductor(band: Store) -> None:
+def test_what_a_barrier_holds_it_holds_before_during_and_after_a_pause(band: Store) -> None:
     claim(band, "task-01", "s1")
-    claim(band, "task-02", "s2")
     service.pause(band, "task-01", "a barrier")
     pause(band)
-    assert words(band, "task-01") == ["pause"]
+    assert "paused by ada" in service.task_view(band, "task-01").pause
     resume(band)
-    assert words(band, "task-01") == ["pause"]
-    assert words(band, "task-02") == ["pause", "go_on"]
-
-
-def test_while_somebody_conducts_who_may_be_held_by_a_barrier_is_left_to_him(band: Store) -> None:
-    waiting = claim(band, "task-01", "s1")
-    claim(band, "task-02", "s2")
-    conducting = service.start_conducting(band, "c", other_is_alive=False, settings=SETTINGS)
+    assert service.task_view(band, "task-01").pause == "a barrier"
     pause(band)
-    service.submit(band, waiting, submission(MessageType.REVIEW_REQUEST, "R"), verified=evidence())
+    service.go_on(band, "task-01")
+    assert "paused by ada" in service.task_view(band, "task-01").pause
     resume(band)
+    assert service.task_view(band, "task-01").pause == ""
     assert words(band, "task-01") == ["pause", "go_on"]
-    assert words(band, "task-02") == ["pause"]
-    service.interrupt_conducting(band, conducting)
+
+
+def test_a_wait_for_a_conductor_does_not_time_out_while_a_person_has_paused_the_plan(band: Store) -> None:
+    """PLAN-25: it waits for a person."""
+    owner = claim(band, "task-01", "s1")
+    assert not service.observe(band, owner, awaiting_id=None).waits_for_human
     pause(band)
-    resume(band)
-    assert words(band, "task-01") == ["pause", "go_on"] * 2
+    seen = service.observe(band, owner, awaiting_id=None)
+    assert seen.waits_for_human
+    assert "lunch" in seen.plan_pause
 
 
 def test_what_is_under_way_goes_on_to_its_verdict_while_the_plan_is_paused(band: Store) -> None:
@@ -121,7 +123,7 @@ def test_what_is_not_open_cannot_be_paused(band: Store) -> None:
     with pytest.raises(UnknownPlan):
         service.pause_plan(band, "nobody", who="ada")
     with pytest.raises(UnknownPlan):
-        service.resume_plan(band, "nobody", who="ada", settings=SETTINGS)
+        service.resume_plan(band, "nobody", who="ada")
     lock(band, plan((), plan_id="over"))
     with band.write() as tx:
         tx.run(Plans.finish_plan, plan_id="over")

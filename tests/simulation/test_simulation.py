@@ -88,6 +88,7 @@ def troubles(seed: int) -> Troubles:
         questions=dice.choice([0, 1]),
         orders=dice.choice([0, 0, 5, 20]),
         workers=dice.choice([0, 0, 1, 2]),
+        pauses=dice.choice([0, 0, 1, 3]),
     )
 
 
@@ -120,7 +121,7 @@ def check(simulation: Simulation) -> None:
 
 @pytest.mark.parametrize("seed", range(QUICK))
 def test_a_plan_becomes_whole(seed: int, template: Path, plan: Plan) -> None:
-    """PROOF-6: processes that die between any two acts, failures, red tests, conflicts, questions."""
+    """PROOF-6: processes that die between any two acts, failures, red tests, conflicts, questions, pauses."""
     played(seed, template, plan)
 
 

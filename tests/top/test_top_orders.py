@@ -317,3 +317,45 @@ def test_fleet_timeline_and_decisions_are_a_key_away(submitted: Path, call: Call
             await seen.sees("Nothing waits for you.")
 
     asyncio.run(story())
+
+
+def test_a_plan_is_paused_and_goes_on_by_a_key(ready: Path, call: Call) -> None:
+    """TOP-ORDERS, PLAN-28: of two plans it is asked which; who only looks has no such key."""
+
+    async def story() -> None:
+        async with terminal(ready) as seen:
+            await seen.sees("not begun (2)")
+            await seen.press("p")
+            await seen.sees("Pause plan greeter: nothing of it is begun")
+            await seen.press("escape")
+            await seen.sees("not begun (2)", but_not="Pause plan")
+            await seen.press("p")
+            await seen.sees("Enter sends")
+            await seen.type("lunch")
+            await seen.press("enter")
+            await seen.sees(f"plan greeter is paused by {login_name()}", "UTC: lunch; p lets it go on")
+            await asyncio.to_thread(call, "claim", "1", "--session", "s1", expect=5)
+            await seen.press("3")
+            await seen.sees("0 of 2 paused by")
+            await seen.press("q", "p")
+            await seen.sees("Let plan greeter go on; it is paused by", "Enter does it")
+            await seen.press("enter")
+            await seen.sees("not begun (2)", but_not="is paused by")
+            other = (ready / "PLAN.md").read_text().replace("greeter", "other").replace("task-0", "other-0")
+            await asyncio.to_thread((ready / "OTHER.md").write_text, other)
+            await asyncio.to_thread(call, "plan", "lock", "OTHER.md")
+            await seen.sees("not begun (4)")
+            await seen.press("p")
+            await seen.sees("Which plan?", "Pause greeter", "Pause other")
+            await seen.press("j", "enter")
+            await seen.sees("Pause plan other")
+            await seen.press("enter")
+            await seen.sees("plan other is paused by", but_not="plan greeter is paused")
+            await seen.press("6")
+            await seen.sees("plan goes on", "plan paused")
+        async with terminal(ready, read_only=True) as seen:
+            await seen.sees("plan other is paused by")
+            await seen.press("p")
+            await seen.sees("plan other is paused by", but_not="Which plan?")
+
+    asyncio.run(story())

@@ -209,6 +209,8 @@ ACTS: Mapping[str, Callable[[Now], object]] = MappingProxyType(
         "urge": lambda now: service.send(now.store, now.task_id, ODD, urgent=True),
         "pause": lambda now: service.pause(now.store, now.task_id, ODD),
         "go_on": lambda now: service.go_on(now.store, now.task_id),
+        "pause_plan": lambda now: service.pause_plan(now.store, PLAN, who=ODD, reason=ODD),
+        "resume_plan": lambda now: service.resume_plan(now.store, PLAN, who=ODD),
         "stop": lambda now: service.request_exit(now.store, now.task_id, ODD, urgent=True, hold=True),
         "hand_over": lambda now: hand_over(*now.where, ODD, now.project.settings),
         "withdraw": lambda now: service.withdraw(now.store, now.task_id, ODD),
@@ -233,6 +235,8 @@ _OF_PERSONS = (
     "answer",
     "pause",
     "go_on",
+    "pause_plan",
+    "resume_plan",
     "stop",
     "hand_over",
     "ask_person",
@@ -243,7 +247,7 @@ _GOES_ON = ("resume", "submit", "finish")
 
 LIKELY: Mapping[State, tuple[str, ...]] = MappingProxyType(
     {
-        State.WATCHING: ("claim", "claim", "claim", "send", "withdraw", "skip"),
+        State.WATCHING: ("claim", "claim", "claim", "resume_plan", "send", "withdraw", "skip"),
         State.WORKING: (*_AT_WORK, *_ENDS, *_ENDS, *_OF_PERSONS, "rest"),
         State.NEEDS_REVIEW: (
             "approve",
@@ -260,7 +264,7 @@ LIKELY: Mapping[State, tuple[str, ...]] = MappingProxyType(
         State.REVIEW_FAILED: (*_GOES_ON, "hear", "stop"),
         State.FIX_PROPOSED: (*_GOES_ON, "claim", "claim", "skip"),
         State.EXIT_REQUESTED: ("leave", "leave", "send", "claim"),
-        State.EXITED: ("hand_over", "retry", "skip", "ask_person"),
+        State.EXITED: ("hand_over", "retry", "skip", "ask_person", "pause_plan", "resume_plan"),
         State.COMPLETE: ("archive", "archive", "retry", "stop_conducting"),
     }
 )

@@ -12,7 +12,7 @@ from musician.processes.machine import MACHINE
 from musician.processes.output import one_line, printable
 from musician.project import Project
 from musician.reporting.overview import Lane, Overview
-from musician.reporting.plan_list import list_plans
+from musician.reporting.plan_list import list_plans, pause_document, say_pause
 from musician.reporting.timeline import decisions, happenings
 from musician.runtime.overseeing import look
 from musician.store.rows import TaskRow
@@ -36,6 +36,8 @@ def check_surfaces(folder: Path, browser: Loads, call: Call) -> None:
     text = call("status", "--all").out
     needed = re.findall(r"^needs a person: (.*)$", text, re.MULTILINE)
     assert needed == [printable(need.reason) for need in seen.needs]
+    for plan in seen.plans:
+        assert plan.paused is None or printable(say_pause(plan.paused)) in text.splitlines()
     for row in rows:
         assert re.search(rf"^{row.task_id}\s+{row.shown_state}\s", text, re.MULTILINE), text
 
@@ -50,6 +52,8 @@ def check_first_page(page: str, seen: Overview) -> None:
     assert lanes_on(page) == lanes
     assert needs_on(page) == [shown(need.reason) for need in seen.needs]
     assert counts_on(page) == counts_of(seen)
+    paused = [shown(one_line(plan.paused.said, 2000)) for plan in seen.plans if plan.paused is not None]
+    assert [text_of(each) for each in re.findall(r'<p class="paused">(.*?)</p>', page)] == paused
 
 
 def check_task(project: Project, browser: Loads, row: TaskRow, counts: dict[str, int]) -> None:
@@ -84,6 +88,10 @@ def check_documents(project: Project, call: Call, seen: Overview) -> None:
     status = call("status", "--all", "--json").json
     assert {each["task_id"]: each["state"] for each in status["tasks"]} == {
         row.task_id: row.state for row in tasks_in(project)
+    }
+    paused = {plan.plan.plan_id: plan.paused for plan in seen.plans if plan.plan is not None}
+    assert {each["plan_id"]: each["paused"] for each in status["plans"]} == {
+        plan_id: pause_document(row) for plan_id, row in paused.items()
     }
     assert [each["reason"] for each in status["needs"]] == [need.reason for need in seen.needs]
     asked = call("needs-me", "--json", expect=1 if seen.needs else 0).json["waiting"]

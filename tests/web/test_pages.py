@@ -20,6 +20,7 @@ from musician.protocol.values import replace
 from musician.reporting.asks import ANSWERS
 from musician.reporting.drawing import context_of, life_of
 from musician.reporting.spending import say_cost
+from musician.reporting.timeline import decisions
 from musician.store.rows.sessions import CostRow
 from musician.trees.branches import branch_of, integration_branch
 from musician.web.desk import Desk, clock
@@ -560,23 +561,87 @@ def test_a_line_of_a_file_whose_name_is_no_text_is_commented(
 
 
 def test_a_plan_is_paused_and_goes_on_from_its_head(ready: Path, open_desk: Open, call: Call) -> None:
-    """By the commands' own verbs; nothing is offered to who only looks."""
+    """PLAN-28: by the commands' own verbs, and offered to nobody who only looks; who pauses it wants no run."""
+    with closing(Project(str(ready))) as project:
+        conducting = service.start_conducting(project.store, "c1", other_is_alive=False, settings=Settings())
+        service.interrupt_conducting(project.store, conducting)
     desk, onlooker = open_desk(), open_desk(read_only=True)
     for each in (desk, onlooker):
         enter(each)
-    assert ("Pause the plan" in desk.get("/").text, "Pause the plan" in onlooker.get("/").text) == (
-        True,
-        False,
-    )
-    guessed = {"text": "lunch", "token": "guessed"}
-    assert post(desk, "/plan/greeter/pause", **guessed)[0] == 409
-    assert call("plan", "list", "--json").json["plans"][0]["paused"] is None
+
+    def needs() -> list[str]:
+        told = [each["kind"] for each in call("needs-me", "--json", expect=None).json["waiting"]]
+        assert told == ["run"] * desk.get("/").text.count("no run is at work on the plan")
+        return told
+
+    assert needs() == ["run"]
+    assert offers_on(desk) == ["pause"]
+    assert offers_on(onlooker) == []
+    assert post(desk, "/plan/greeter/pause", text="lunch", token="guessed")[0] == 409  # noqa: S106
+    assert paused_on(desk) == []
     assert post(desk, "/plan/greeter/pause", text="lunch")[0] == 303
     for each in (desk, onlooker):
-        assert re.search(r"paused by .* UTC: lunch</p>", each.get("/").text)
+        assert re.fullmatch(r"paused by .* UTC: lunch", paused_on(each)[0])
+    assert needs() == []
+    assert (offers_on(desk), offers_on(onlooker)) == (["resume"], [])
     assert "paused by" in call("claim", "1", "--session", "s1", expect=5).err
-    assert not call("needs-me", "--json").json["waiting"]
+    assert post(desk, "/plan/greeter/resume", token="guessed")[0] == 409  # noqa: S106
+    assert post(onlooker, "/plan/greeter/resume")[0] in (403, 404, 405, 409)
+    assert len(paused_on(desk)) == 1
     assert post(desk, "/plan/greeter/resume")[0] == 303
-    assert "Pause the plan" in desk.get("/").text
-    assert "no plan" in post(desk, "/plan/nobody/pause")[1].lower()
+    assert (needs(), paused_on(desk), offers_on(desk)) == (["run"], [], ["pause"])
+    decided = [(row["what"], row["text"]) for row in decided_in(ready)]
+    assert decided == [
+        ("plan paused", f"plan greeter is paused by {login_name()}: lunch"),
+        ("plan goes on", f"{login_name()} lets plan greeter go on"),
+    ]
+    assert "plan greeter is paused by" in desk.get("/decided").text
     call("claim", "1", "--session", "s1")
+
+
+def test_what_a_paused_plan_has_waiting_stays_listed_and_is_judged(
+    submitted: Path, desk: TestClient, call: Call
+) -> None:
+    """PLAN-28."""
+    assert post(desk, "/plan/greeter/pause")[0] == 303
+    assert "waits for a verdict on its work" in desk.get("/").text
+    seen = call("review", "show", "1", "--json").json["message"]["id"]
+    assert post(desk, "/tasks/task-01/judge", verdict="approve", submission=str(seen))[0] == 303
+    assert "waits for a verdict on its work" not in desk.get("/").text
+
+
+@pytest.mark.parametrize("how", ["finished", "archived", "unknown"])
+def test_what_is_not_open_is_neither_paused_nor_offered_to_be(
+    ready: Path, desk: TestClient, call: Call, how: str
+) -> None:
+    """PLAN-28."""
+    if how == "finished":
+        for task in ("2", "1"):
+            call("task", "skip", task, "enough")
+        with closing(Project(str(ready))) as project:
+            conducting = service.start_conducting(
+                project.store, "c1", other_is_alive=False, settings=Settings()
+            )
+            assert service.finish_conducting(project.store, conducting, "greeter")
+    elif how == "archived":
+        call("plan", "archive", "greeter", "--abandon", "enough")
+    for page in ("/", "/plans", *(("/plans/greeter/",) if how == "archived" else ())):
+        assert offers_on(desk, page) == (["pause"] if (how, page) == ("unknown", "/") else [])
+    plan = "nobody" if how == "unknown" else "greeter"
+    for act in ("pause", "resume"):
+        code, text = post(desk, f"/plan/{plan}/{act}")
+        assert (code, "Not done" in text) == (409, True)
+
+
+def offers_on(desk: TestClient, page: str = "/") -> list[str]:
+    """What a plan's head offers to do with it."""
+    return re.findall(r'action="/plan/[^/"]*/(\w+)"', desk.get(page).text)
+
+
+def paused_on(desk: TestClient) -> list[str]:
+    return re.findall(r'<p class="paused">([^<]*)</p>', desk.get("/").text)
+
+
+def decided_in(folder: Path) -> list[dict[str, str]]:
+    with closing(Project(str(folder))) as project:
+        return [{"what": each.what, "text": each.text} for each in decisions(project.store).happenings]

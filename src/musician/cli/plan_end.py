@@ -8,8 +8,15 @@ from musician.cli.options import command
 from musician.cli.render import Rows, fields, pairs, show, show_text
 from musician.processes.output import printable
 from musician.protocol.errors import UnknownPlan
+from musician.reporting.plan_list import (
+    ListedPlan,
+    listed,
+    pause_document,
+    put_away,
+    say_left_open,
+    say_pause,
+)
 from musician.reporting.plan_list import list_plans as plans_there_are
-from musician.reporting.plan_list import listed, put_away, say_left_open
 from musician.reporting.tally import tally_of
 from musician.runtime.archiving import archive_plan, drop_plan, restore_plan
 
@@ -22,9 +29,17 @@ def list_plans(app: App) -> None:
     """Show every plan there is, and every one that is archived."""
     found = plans_there_are(app.store)
     rows = [(each.plan_id, each.state, each.tally.brief, each.ended_at, each.title) for each in found]
-    table = Rows(headings=("PLAN", "STATE", "COMPLETE", "ENDED (UTC)", "TITLE"), rows=rows)
-    document = {"plans": [fields(each) for each in found]}
-    show(app, document, table if found else "no plans yet: musician plan lock PLAN.md")
+    document = {"plans": [_document(each) for each in found]}
+    if not found:
+        show(app, document, "no plans yet: musician plan lock PLAN.md")
+        return
+    paused = (say_pause(each.paused) for each in found if each.paused is not None)
+    show(
+        app,
+        document,
+        Rows(headings=("PLAN", "STATE", "COMPLETE", "ENDED (UTC)", "TITLE"), rows=rows),
+        *paused,
+    )
 
 
 @command("show")
@@ -37,10 +52,12 @@ def show_plan(app: App, plan_id: str) -> None:
     if row is None:
         raise UnknownPlan(plan_id=plan_id)
     away = service.archived(app.store, plan_id)
-    document = fields(listed(app.store, row) if away is None else put_away(away))
+    found = listed(app.store, row) if away is None else put_away(away)
+    document = _document(found)
     tasks = service.tasks_of(app.shown, plan_id)
     facts = {
         **document,
+        "paused": None if found.paused is None else say_pause(found.paused),
         "tasks": tally_of(tasks).said,
         "file": row.path,
     }
@@ -57,6 +74,10 @@ def show_plan(app: App, plan_id: str) -> None:
         Rows(headings=("TASK", "STATE", "PHASE", "TITLE"), rows=rows),
         f"more: musician status|timeline|messages TASK|log TASK|review show TASK --plan {plan_id}",
     )
+
+
+def _document(plan: ListedPlan) -> dict[str, object]:
+    return fields(plan, paused=pause_document(plan.paused))
 
 
 @command("archive")

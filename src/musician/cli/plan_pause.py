@@ -6,7 +6,7 @@ from musician import service
 from musician.cli.context import App
 from musician.cli.options import command
 from musician.cli.render import show
-from musician.reporting.plan_list import pause_document
+from musician.reporting.plan_list import pause_document, say_pause
 from musician.runtime.as_person import as_person, person_name
 
 _name_argument = click.argument("plan_id", metavar="[NAME]", required=False)
@@ -24,9 +24,9 @@ def pause(app: App, plan_id: str | None, reason: str) -> None:
     """
     plan_id = plan_id or _only_plan(app)
     made = service.pause_plan(as_person(app), plan_id, who=person_name(), reason=reason)
-    again = "" if made.is_new else " already, and that stands"
-    said = f"plan {plan_id} is {made.row.said}{again}; it goes on with: musician plan resume {plan_id}"
-    show(app, {"plan_id": plan_id, "paused": pause_document(made.row), "is_new": made.is_new}, said)
+    before = "" if made.is_new else "nothing is changed: "
+    document = {"plan_id": plan_id, "paused": pause_document(made.row), "is_new": made.is_new}
+    show(app, document, before + say_pause(made.row))
 
 
 @command("resume")
@@ -35,7 +35,7 @@ def pause(app: App, plan_id: str | None, reason: str) -> None:
 def resume(app: App, plan_id: str | None) -> None:
     """Let the paused plan NAME go on; it may be left out if only one is open."""
     plan_id = plan_id or _only_plan(app)
-    row = service.resume_plan(as_person(app), plan_id, who=person_name(), settings=app.settings)
+    row = service.resume_plan(as_person(app), plan_id, who=person_name())
     said = f"plan {plan_id} goes on" if row is not None else f"plan {plan_id} was not paused"
     show(app, {"plan_id": plan_id, "was_paused": row is not None}, said)
 

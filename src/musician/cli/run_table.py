@@ -143,6 +143,7 @@ class LiveTable(Face):
         if len(shown) < len(self._standings):
             rest = [each for each in self._standings if each not in shown]
             yield Text(f"and {_counted(rest)}", style="dim")
+        yield from self._pause()
         yield from self._asks()
         yield from self._anomalies()
 
@@ -153,6 +154,13 @@ class LiveTable(Face):
         for event in events:
             text = one_line(event.text, width)
             yield _fitting(Text(f"{local_time(event.at)}  {event.task_id}  {text}", style="dim"))
+
+    def _pause(self) -> Iterator[RenderableType]:
+        pause = next((each.view.plan_pause for each in self._standings), None)
+        if pause is not None:
+            yield ""
+            yield _fitting(Text(printable(pause.text), style="bold yellow"))
+            yield Text(printable(f"    musician plan resume {pause.plan_id}"), style="bold", overflow="fold")
 
     def _asks(self) -> Iterator[RenderableType]:
         asks = [ask for standing in self._standings for ask in standing.asks]

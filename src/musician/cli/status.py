@@ -21,7 +21,7 @@ from musician.protocol.states import ACTIVE, State
 from musician.reporting.ahead import Met, met_ahead, met_by, say_ahead
 from musician.reporting.closed import say_closed
 from musician.reporting.needs_me import Need, needs_in, needs_of_task, standings_in
-from musician.reporting.plan_list import pause_document
+from musician.reporting.plan_list import pause_document, say_pause
 from musician.reporting.spending import say_usage, spending_document
 from musician.reporting.standing import Standing
 from musician.runtime.in_force import settings_of_plan
@@ -149,9 +149,7 @@ def _print_all(app: App, *, everything: bool) -> None:
     lines(f"conductor: {_conductor(app, conductor, plans)}")
     for plan in plans:
         if plan.plan_id in paused:
-            lines(
-                f"plan {plan.plan_id}: {paused[plan.plan_id].said}; to go on: musician plan resume {plan.plan_id}"
-            )
+            lines(say_pause(paused[plan.plan_id]))
     if not tasks:
         lines("no tasks yet: lock a plan (musician plan lock PLAN.md) or add a task (musician task add)")
         return

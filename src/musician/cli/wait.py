@@ -24,6 +24,7 @@ LONGEST_S = 7 * 86_400.0
 class _Snapshot:
     state: State
     unread: int
+    plan_pause: str
 
 
 @command("wait")
@@ -38,7 +39,7 @@ class _Snapshot:
 )
 @acting
 def wait(acting: Acting, timeout_s: float) -> None:
-    """Wait until TASK's state changes or a message comes.
+    """Wait until TASK's state changes, a message comes, or its plan is paused or goes on.
 
     Keeps the heartbeat fresh meanwhile, as long as the calling process lives. Returns at once if there are unread
     messages; read them with `musician inbox --ack`.
@@ -49,8 +50,16 @@ def wait(acting: Acting, timeout_s: float) -> None:
     ):  # as an exception, so that the bell's socket is removed (B32)
         before, after = _wait(acting.app, acting.claim, time.monotonic() + timeout_s)
     changed = after != before or after.unread > 0
-    document = {"changed": changed, "state": after.state, "unread": after.unread}
-    acting.show(document, f"{after.state}, {after.unread} unread" + ("" if changed else "; nothing changed"))
+    document = {
+        "changed": changed,
+        "state": after.state,
+        "unread": after.unread,
+        "plan_pause": after.plan_pause or None,
+    }
+    held = f"; {after.plan_pause}" if after.plan_pause else ""
+    acting.show(
+        document, f"{after.state}, {after.unread} unread{held}" + ("" if changed else "; nothing changed")
+    )
     if not changed:
         click.get_current_context().exit(FAILED)
 
@@ -80,4 +89,4 @@ def _look(app: App, claim: Claim) -> _Snapshot:
         raise ClaimLost(**as_dict(claim), current_epoch=row.claim_epoch)
     if heartbeat_status(seen.heartbeat_age_s, app.settings) is not HeartbeatStatus.OK:
         service.beat(app.store, claim)
-    return _Snapshot(state=seen.state, unread=len(seen.unread))
+    return _Snapshot(state=seen.state, unread=len(seen.unread), plan_pause=seen.plan_pause)

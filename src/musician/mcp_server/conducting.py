@@ -24,6 +24,7 @@ from musician.reporting.plan_list import say_left_open
 from musician.reporting.run_at_work import is_conducted
 from musician.reporting.standing import Standing
 from musician.reporting.tally import tally_of
+from musician.reporting.timeline import say_signer
 from musician.runtime.again import retry_task, skip_task
 from musician.runtime.commenting import comment as write_comment
 from musician.runtime.commenting import parse_place
@@ -34,7 +35,7 @@ from musician.runtime.takeover import hand_over
 from musician.runtime.world import WORLD
 from musician.service import Dependents, TaskView
 from musician.store.port import Store
-from musician.store.rows import ArchiveRow
+from musician.store.rows import ArchiveRow, PlanRow
 from musician.trees.task_work import work_of
 
 _VERDICTS = {
@@ -47,9 +48,13 @@ _SKIPS = {"skip": None, "skip with them": Dependents.SKIP, "skip alone": Depende
 _MOST_FILES = 20
 
 
-def _signed(served: ServedSession) -> Store:
+def _signer(served: ServedSession) -> service.Signer:
     """What the session decides bears its name beside the person's for whom it speaks: nobody takes it for his word."""
-    return service.signed(served.store, service.Signer(name=login_name(), session_id=served.session_id))
+    return service.Signer(name=login_name(), session_id=served.session_id)
+
+
+def _signed(served: ServedSession) -> Store:
+    return service.signed(served.store, _signer(served))
 
 
 def needs_me(served: ServedSession) -> str:
@@ -158,7 +163,11 @@ def plan(served: ServedSession, *, path: str, act: str) -> str:
     return _then(served, f"{made.plan.plan_id} is amended ({', '.join(changed) or 'no task changed'}{kept})")
 
 
-def run(served: ServedSession, *, act: str, plan: str = "") -> str:
+def run(served: ServedSession, *, act: str, plan: str = "", text: str = "") -> str:
+    if act == "pause":
+        return _pause(served, _locked(served, plan), text)
+    if act == "resume":
+        return _resume(served, _locked(served, plan))
     if act == "stop":
         stopped = stop_run(served.root)
         return (
@@ -166,7 +175,7 @@ def run(served: ServedSession, *, act: str, plan: str = "") -> str:
             if stopped is None
             else f"the run (process {stopped.pid}) is asked to end"
         )
-    file = plan or _unfinished(served)
+    file = plan or _unfinished(served).path
     holder = wait_for_end(
         served.root, is_at_work=lambda: is_conducted(served.root, served.store, served.settings)
     )
@@ -199,21 +208,42 @@ def _said(served: ServedSession, view: TaskView) -> Iterator[str]:
         yield quoted("\n".join(say_round(last, {})))
 
 
-def _unfinished(served: ServedSession) -> str:
-    """The file of the only plan that is not finished."""
-    paths = [each.path for each in service.current_plans(served.store) if each.finished_at is None]
-    if len(paths) != 1:
-        raise BadField(
-            field="plan", value="", reason=f"name the plan's file: {', '.join(paths) or 'none is locked'}"
-        )
-    return paths[0]
+def _pause(served: ServedSession, plan: PlanRow, text: str) -> str:
+    who = say_signer(_signer(served))
+    made = service.pause_plan(_signed(served), plan.plan_id, who=who, reason=text)
+    return quoted(made.row.text) + ("" if made.is_new else "\nIt was so before: nothing is changed.")
+
+
+def _resume(served: ServedSession, plan: PlanRow) -> str:
+    before = service.resume_plan(_signed(served), plan.plan_id, who=say_signer(_signer(served)))
+    return _then(served, f"{plan.plan_id} " + ("was not paused" if before is None else "goes on"))
+
+
+def _locked(served: ServedSession, path: str) -> PlanRow:
+    """The plan of this file, or the only one that is not finished."""
+    if not path:
+        return _unfinished(served)
+    for row in service.current_plans(served.store):
+        if path in (row.path, row.plan_id):
+            return row
+    raise BadField(field="plan", value=path, reason="no plan is locked from this file: `needs_me` names them")
+
+
+def _unfinished(served: ServedSession) -> PlanRow:
+    plans = [each for each in service.current_plans(served.store) if each.finished_at is None]
+    if len(plans) != 1:
+        listed = ", ".join(each.path for each in plans)
+        raise BadField(field="plan", value="", reason=f"name the plan's file: {listed or 'none is locked'}")
+    return plans[0]
 
 
 def _plans(served: ServedSession) -> list[str]:
-    plans = service.current_plans(served.store)
+    paused = service.paused_plans(served.store)
     return [
-        f"plan {each.plan_id} ({each.path}): " + tally_of(service.tasks_of(served.store, each.plan_id)).said
-        for each in plans
+        f"plan {each.plan_id} ({each.path}): "
+        + tally_of(service.tasks_of(served.store, each.plan_id)).said
+        + (f"\n{quoted(paused[each.plan_id].text)}" if each.plan_id in paused else "")
+        for each in service.current_plans(served.store)
     ]
 
 

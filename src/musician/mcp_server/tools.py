@@ -179,11 +179,11 @@ TOOLS: Mapping[str, Tool] = {
 CONDUCTORS_TOOLS: Mapping[str, Tool] = {
     tool.name: tool
     for tool in (
-        Tool(name="needs_me", description="What waits for you, and how the plans stand."),
+        Tool(name="needs_me", description="What waits for you; how plans stand."),
         Tool(name="show", description="What a task submitted or asks.", arguments=(_text("task"),)),
         Tool(
             name="judge",
-            description="Judge the message that `show` named.",
+            description="Judge the message `show` named.",
             arguments=(
                 _text("task"),
                 Argument(name="verdict", choices=("approve", "reject", "fix")),
@@ -193,12 +193,12 @@ CONDUCTORS_TOOLS: Mapping[str, Tool] = {
         ),
         Tool(
             name="comment",
-            description="Say something to a line of a task's work; `judge` sends all of it as points.",
+            description="Comment on a line of a task's work; `judge` sends all as points.",
             arguments=(_text("task"), Argument(name="line"), _text("text")),
         ),
         Tool(
             name="send",
-            description="Answer or tell a task's session; urgent stops its piece.",
+            description="Answer or tell a session; urgent stops its piece.",
             arguments=(
                 _text("task"),
                 _text("text"),
@@ -207,7 +207,7 @@ CONDUCTORS_TOOLS: Mapping[str, Tool] = {
         ),
         Tool(
             name="stop",
-            description="Stop a task now, or hand it to a fresh session.",
+            description="Stop a task, or hand it to a fresh session.",
             arguments=(
                 _text("task"),
                 Argument(name="how", choices=("now", "handoff")),
@@ -216,7 +216,7 @@ CONDUCTORS_TOOLS: Mapping[str, Tool] = {
         ),
         Tool(
             name="again",
-            description="Have a task played again, or skip it, with its dependents or alone.",
+            description="Play a task again, or skip it, with dependents or alone.",
             arguments=(
                 _text("task"),
                 Argument(name="how", choices=("go on", "from start", "skip", "skip with them", "skip alone")),
@@ -230,8 +230,12 @@ CONDUCTORS_TOOLS: Mapping[str, Tool] = {
         ),
         Tool(
             name="run",
-            description="Start or stop the run that plays a locked plan.",
-            arguments=(Argument(name="act", choices=("start", "stop")), _text("plan", required=False)),
+            description="Start or stop a plan's run; pause or resume the plan.",
+            arguments=(
+                Argument(name="act", choices=("start", "stop", "pause", "resume")),
+                _text("plan", required=False),
+                _text("text", required=False),
+            ),
         ),
         Tool(name="resign", description="Conduct no more."),
     )

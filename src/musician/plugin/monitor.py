@@ -48,7 +48,8 @@ class _Watched:
     """One task as it was at the last check, and what the session was told of it.
 
     ``is_called`` is true if the conductor has set a state that the session was not told of. ``new_since_s`` is when
-    something new was seen first, ``message_id`` the newest message that the session was told of.
+    something new was seen first, ``message_id`` the newest message that the session was told of. ``is_held``: its plan
+    was paused.
     """
 
     state: str
@@ -56,6 +57,7 @@ class _Watched:
     is_called: bool = False
     new_since_s: float | None = None
     waits_since_s: float | None = None
+    is_held: bool = False
 
 
 @dataclass(slots=True)
@@ -94,6 +96,8 @@ class Monitor:
         self._keep_alive(held)
         if held.state != task.state:
             task.state, task.is_called, task.waits_since_s = held.state, held.state in _CALLING, None
+        if (paused := self._pause(held, task)) is not None:
+            return paused
         newest = self._newest(held) if held.undelivered else 0
         if not task.is_called and newest <= task.message_id:
             task.new_since_s = None  # nothing is new, or the hooks have delivered it
@@ -104,6 +108,19 @@ class Monitor:
         task.is_called, task.new_since_s, task.message_id = False, None, max(newest, task.message_id)
         about = f"message {newest}, " if newest else ""
         return f"{held.task_id} is {held.state}: {about}call inbox"
+
+    def _pause(self, held: Held, task: _Watched) -> str | None:
+        """Return what to print because of the plan's pause, nothing while it lasts; None if there is none (PLAN-23).
+
+        A model is not prompted meanwhile, but to leave. Whoever stood still is woken once the plan goes on.
+        """
+        was_held, pause = task.is_held, service.pause_of_task(self.store, held.task_id)
+        task.is_held = pause is not None and held.state != State.EXIT_REQUESTED
+        if task.is_held:
+            return ""
+        if was_held and held.state == State.WORKING:
+            return f"{held.task_id} is {held.state}: its plan goes on, call claim for where it stands"
+        return None
 
     def _newest(self, held: Held) -> int:
         return max((message.id for message in service.unread(self.store, held.task_id)), default=0)

@@ -277,7 +277,7 @@ def doing(standing: Standing) -> str:
     if standing.view.limited_until:
         return "waits for its agent's provider"
     if standing.is_paused:
-        return "paused with its phase"
+        return "paused with its phase" if standing.view.plan_pause is None else "paused with its plan"
     if standing.state in WAITING:
         return "waits for a verdict" if standing.state is State.NEEDS_REVIEW else "waits for an answer"
     if standing.state is not State.WORKING:

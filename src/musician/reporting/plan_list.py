@@ -1,6 +1,7 @@
 """Lists every plan there is, open or archived, with how much of it is complete."""
 
 from musician import service
+from musician.protocol.arguments import as_argument
 from musician.protocol.values import dataclass
 from musician.reporting.tally import Tally, tally_of
 from musician.store.port import Store
@@ -11,7 +12,7 @@ from musician.store.rows import ArchiveRow, PauseRow, PlanRow
 class ListedPlan:
     """``state`` is open, paused, complete, archived or abandoned; ``abandoned`` says why, None if it was not.
 
-    ``paused`` says by whom, since when and why it is, None if it is not.
+    ``paused`` is the pause that lasts.
     """
 
     plan_id: str
@@ -23,7 +24,7 @@ class ListedPlan:
     locked_at: str
     ended_at: str | None
     abandoned: str | None
-    paused: str | None = None
+    paused: PauseRow | None = None
     skipped: int = 0
     withdrawn: int = 0
     """Of an open one: in an archive's row they are not counted."""
@@ -60,13 +61,18 @@ def listed(store: Store, row: PlanRow) -> ListedPlan:
         locked_at=row.locked_at,
         ended_at=row.finished_at,
         abandoned=None,
-        paused=None if pause is None else pause.said,
+        paused=pause,
     )
 
 
 def pause_document(row: PauseRow | None) -> dict[str, str] | None:
     """Return who has paused a plan, when and why, as its keys in ``--json`` have it; None if nobody has."""
     return None if row is None else {"who": row.who, "at": row.at, "reason": row.reason}
+
+
+def say_pause(row: PauseRow) -> str:
+    """Return by whom a plan is paused, since when and why, and the command with which it goes on."""
+    return f"{row.text}; to go on: musician plan resume {as_argument(row.plan_id)}"
 
 
 def say_left_open(row: ArchiveRow) -> str:

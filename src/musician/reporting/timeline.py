@@ -5,6 +5,7 @@ from typing import assert_never
 
 from musician import service
 from musician.protocol.journal import status_line
+from musician.protocol.messages.kinds import MessageType
 from musician.protocol.names import CONDUCTOR, succession_name
 from musician.protocol.states import VERDICTS, State
 from musician.protocol.values import dataclass, replace
@@ -19,6 +20,8 @@ MOST_HAPPENINGS = 1000
 """How many of the newest are listed by default."""
 MOST_DECISIONS = 200
 """On a page, about: those of one stretch of the order stay together."""
+_PAUSING: Mapping[str, str] = {MessageType.PAUSE: "plan paused", MessageType.GO_ON: "plan goes on"}
+"""What is said beside the conductor's row when a plan is paused, and when it goes on, whoever wrote it."""
 _MOST_PAGES = 20
 """Of changes that are looked through for them."""
 
@@ -72,7 +75,8 @@ def happenings(store: Store, *, most: int = MOST_HAPPENINGS) -> Timeline:
 
 def decisions(store: Store, *, until: int | None = None) -> Decisions:
     """Return what was decided up to a place in the one order, or to now: each verdict, how each question was settled,
-    and by whom. So many changes are looked through that enough is found, and no more than is quick.
+    each pause of a plan and its end, and by whom. So many changes are looked through that enough is found, and no more
+    than is quick.
     """
     until = service.newest_seq(store) if until is None else until
     found: tuple[Happening, ...] = ()
@@ -127,6 +131,8 @@ def _decided_between(store: Store, after: int, until: int) -> Iterator[Happening
             ):
                 what = f"{kind} settled"
                 yield replace(_happening(change), who=who or "the program", what=what, text=text or "")
+            case MessageRow(task_id=task_id, message_type=kind) if task_id == CONDUCTOR and kind in _PAUSING:
+                yield replace(_happening(change), who=who or "somebody", what=_PAUSING[kind])
             case _:
                 pass
 

@@ -37,6 +37,8 @@ _MESSAGES = {
     "ExitWasRequested": "conductor asks for a handoff",
     "PauseAsked": "pause",
     "PauseLifted": "the pause is over",
+    "PlanPaused": "pause",
+    "PlanResumed": "the pause is over",
     "StopAsked": "to end",
     "ClaimWasLost": "the claim is another's now",
 }

@@ -137,8 +137,7 @@ def _of_plan(
     )
     closed = service.givings(service.closed_accounts(store))
     accounts = accounts_of(store, plan, settings)
-    standings, pause = standings_of(views, programs_of(plan)), service.pause_of_plan(store, row.plan_id)
-    for act in decide(gatherer.gather(standings, closed, accounts, pause=pause)):
+    for act in decide(gatherer.gather(standings_of(views, programs_of(plan)), closed, accounts)):
         if isinstance(act, Launch):
             yield act.task_id
 

@@ -100,7 +100,7 @@ else:
             "limited_for_s prove refuse refuse_account",
             "observation": "Observation nudge observe",
             "opinions": "as_opinion keep_opinion",
-            "pausing": "PlanPause go_on pause pause_of_plan pause_plan paused_plans resume_plan",
+            "pausing": "PlanPause go_on pause pause_of_plan pause_of_task pause_plan paused_plans resume_plan",
             "people": "ask_human judge_as_person open_asks resolve_asks retry_troubles",
             "permits": "grants_of note_refusal urgent_messages was_taken",
             "plans": (

@@ -19,6 +19,7 @@ from musician.protocol.rules.liveness import heartbeat_status, holds_claim, owne
 from musician.protocol.states import ACTIVE, CLAIMABLE, State
 from musician.protocol.values import dataclass
 from musician.service.claims import own_epoch
+from musician.service.pausing import pause_of_plan_in
 from musician.service.rowwork import is_fenced, load_task, say_fields
 from musician.service.settling import keep_in
 from musician.service.spending import fits_in
@@ -73,10 +74,10 @@ def claim(
             return _taken(row, session, before, is_new=False)
         taken = _taken(row, session, before, is_new=True)
         blocked = _why_blocked(tx, row, session, before, settings)
-        paused = tx.one(Plans.pause, plan_id=row.plan_id) if before.is_paused and not blocked else None
+        paused = pause_of_plan_in(tx, row.plan_id) if before.is_paused and not blocked else None
         reason = (
             blocked
-            or ("" if paused is None else f"plan {row.plan_id} is {paused.said}")
+            or ("" if paused is None else paused.text)
             or ("" if out_of_turn else _why_not_yet(tx, row))
             or ("" if budgets is None or fits_in(tx, row, settings.ceilings, budgets) else _NO_ROOM)
             or _try(tx, taken)

@@ -68,8 +68,6 @@ def _leave(store: Store, conducting: Conducting, state: State, *, finished_plan:
             tx.run(Plans.finish_plan, plan_id=finished_plan)
             row = tx.one(Plans.plan, plan_id=finished_plan)
             is_finished = row is None or row.finished_at is not None
-            if is_finished:  # nothing is left that could go on
-                tx.run(Plans.resume_plan, plan_id=finished_plan)
             state = state if is_finished else State.EXIT_REQUESTED
         tx.run(Tasks.conductor_move, state=state, **_named(conducting))
         tx.ring(CONDUCTOR)

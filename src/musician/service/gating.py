@@ -5,6 +5,7 @@ from musician.protocol.journal import Entry, EntryKind, Written
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.rules.gate import Duty
 from musician.protocol.values import dataclass
+from musician.service.pausing import pause_of_plan_in
 from musician.service.rowwork import load_owned, load_task, say, write_entries
 from musician.service.work import begun_in
 from musician.store.port import Store
@@ -50,12 +51,14 @@ def duty_of(store: Store, claim: Claim) -> Duty:
         )
         begun = begun_in(tx.all(Work.journal_of_task, **of), claim.epoch)
         asks = tx.only(Gating.is_asking, **of)
+        pause = pause_of_plan_in(tx, row.plan_id)
     return Duty(
         task_id=claim.task_id,
         state=row.state,
         message_ids=tuple(each.id for each in unread),
         item=begun[-1].item if begun else "",
         asks=asks,
+        is_held=pause is not None,
     )
 
 

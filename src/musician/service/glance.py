@@ -15,6 +15,7 @@ from musician.service.views import TaskView, view_in
 from musician.store.port import Store, Tx
 from musician.store.queries.changes import Changes
 from musician.store.queries.history import History
+from musician.store.queries.pausing import Pauses
 from musician.store.queries.plans import Plans, WaitRow
 from musician.store.queries.sessions import Sessions
 from musician.store.queries.tasks import Tasks
@@ -114,7 +115,7 @@ def glance_at(store: Store) -> Glance:
                 for row in tx.all(Sessions.costs_of_plan, plan_id=plan.plan_id)
             },
             closed=closed_in(tx),
-            paused={row.plan_id: row for row in tx.all(Plans.pauses)},
+            paused={row.plan_id: row for row in tx.all(Pauses.pauses)},
             foreseen={
                 task_id: now for plan in plans for task_id, now in foreseen_in(tx, plan.plan_id).items()
             },

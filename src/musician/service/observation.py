@@ -8,6 +8,7 @@ from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import ACTIVE, VERDICTS, State
 from musician.protocol.values import dataclass
 from musician.service.inbox import MOST_UNREAD
+from musician.service.pausing import pause_of_plan_in
 from musician.service.rowwork import load_task
 from musician.service.work import as_entry
 from musician.store.port import Store, Tx
@@ -24,7 +25,8 @@ class Observation:
     """``owns``: the claim is still the task's current one. ``verdict``: on the awaited message, None if there is none.
 
     ``verdict_id`` and ``exit_id`` are the messages that say so, 0 where none does. ``conductor_age_s`` is the age of
-    the conductor's heartbeat; ages are None where unset or unreadable.
+    the conductor's heartbeat; ages are None where unset or unreadable. ``plan_pause`` is why nothing is begun, "" if
+    the plan is not paused; then it waits for a person too.
     """
 
     owns: bool
@@ -40,6 +42,7 @@ class Observation:
     since: Since
     waits_for_human: bool
     conductor_age_s: float | None
+    plan_pause: str = ""
 
 
 def observe(store: Store, claim: Claim, *, awaiting_id: int | None) -> Observation:
@@ -54,6 +57,7 @@ def observe(store: Store, claim: Claim, *, awaiting_id: int | None) -> Observati
             entries = [as_entry(each) for each in tx.all(Work.journal_of_task, **of)]
         asks = tx.all(Plans.needs_human_of_task, **of)
         conductor = tx.one(Tasks.task, task_id=CONDUCTOR)
+        pause = pause_of_plan_in(tx, row.plan_id)
     return Observation(
         owns=row.session_id == claim.session_id and row.claim_epoch == claim.epoch and row.state in ACTIVE,
         state=row.state,
@@ -66,8 +70,9 @@ def observe(store: Store, claim: Claim, *, awaiting_id: int | None) -> Observati
         verdict_id=verdict_id,
         progress=Progress().after(entries),
         since=Since().after(entries),
-        waits_for_human=any(ask.resolved_at is None for ask in asks),
+        waits_for_human=pause is not None or any(ask.resolved_at is None for ask in asks),
         conductor_age_s=None if conductor is None else conductor.heartbeat_age_s,
+        plan_pause="" if pause is None else pause.text,
     )
 
 

@@ -10,7 +10,7 @@ from musician.protocol.rules.breaker import Limit
 from musician.protocol.states import State
 from musician.protocol.transitions import is_failure, open_verdicts
 from musician.protocol.values import dataclass, replace
-from musician.service.pausing import pause_in
+from musician.service.pausing import order_to_pause_in, pause_of_plan_in
 from musician.service.rowwork import load_task, since_started_over
 from musician.store.port import Store, Tx
 from musician.store.queries.clients import Clients
@@ -27,6 +27,7 @@ from musician.store.rows import (
     JournalRow,
     MessageRow,
     OpinionRow,
+    PauseRow,
     PlanRow,
     ProcessRow,
     ReceiptRow,
@@ -70,12 +71,19 @@ class TaskView:
     """How far the one order had come: everything up to here is in the view, and nothing after it."""
     quiet_s: float | None = None
     """Since when nothing was heard of the task."""
-    pause: str = ""
-    """Why its session is to stand still, "" if it is not (PLAN-21)."""
+    order_to_pause: str = ""
+    """For which checkpoint of another task it was told to stand still, "" if for none (PLAN-21)."""
+    plan_pause: PauseRow | None = None
+    """The pause of its plan that lasts (PLAN-23)."""
     limited_until: str = ""
     """Until when its agent's provider gives nothing, "" if it gives."""
     limited_account: str = ""
     """On which account of the agent's."""
+
+    @property
+    def pause(self) -> str:
+        """Why its session is to stand still, "" if it is not: its plan's pause comes first."""
+        return self.order_to_pause if self.plan_pause is None else self.plan_pause.text
 
     @property
     def started_over_after(self) -> int:
@@ -226,7 +234,8 @@ def view_in(tx: Tx, row: TaskRow) -> TaskView:
         unread=tx.only(Messages.count_unread, **of),
         question=tx.one(Messages.open_question, **of),
         client=tx.one(Clients.client, session_id=row.session_id),
-        pause=pause_in(tx, row.task_id),
+        order_to_pause=order_to_pause_in(tx, row.task_id),
+        plan_pause=pause_of_plan_in(tx, row.plan_id),
     )
     return _at_this_moment(tx, row, view)
 

@@ -13,8 +13,9 @@ from musician.processes.output import one_line
 from musician.project import Project
 from musician.reporting.ahead import say_ahead
 from musician.reporting.closed import say_closed
-from musician.reporting.overview import Lane, Overview, TaskLine, archived_overview
+from musician.reporting.overview import Lane, Overview, PlanLines, TaskLine, archived_overview
 from musician.top.needs import OfTask, OneStep, need_rows
+from musician.top.offers import plan_offers
 from musician.top.page import Folded, Page
 from musician.top.review import Review
 from musician.top.rows import Part, Row, heading, nearest, row
@@ -33,14 +34,25 @@ _STYLES = {
 
 
 class Home(Page):
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("d", "review", "Review")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("d", "review", "Review"), Binding("p", "pause", "Pause")]
+    ORDERS: ClassVar[frozenset[str]] = frozenset({"pause"})
+
+    def __init__(self, plan: str | None = None) -> None:
+        super().__init__(plan)
+        self._plans: tuple[PlanLines, ...] = ()
 
     def fold(self, look: Overview, project: Project) -> Folded:
         if self.plan is not None:
             title: tuple[Part, ...] = ((self.plan, "bold"), (" archived, read-only", "dim"))
             return title, list(_lanes(archived_overview(project.store)))
+        self._plans = look.plans
+        paused = (
+            row(f"paused-{each.paused.plan_id}", f"{each.paused.text}; p lets it go on", "$text-warning")
+            for each in look.plans
+            if each.paused is not None
+        )
         accounts = (row(f"account-{each.account}", say_closed(each), "$text-warning") for each in look.closed)
-        rows = [*chain.from_iterable(map(need_rows, look.needs)), *accounts, *_lanes(look)]
+        rows = [*chain.from_iterable(map(need_rows, look.needs)), *paused, *accounts, *_lanes(look)]
         if not look.plans:
             rows.append(row("none", "No plan yet: musician plan new PLAN.md, then musician run PLAN.md"))
         wanted = f"Needs you: {len(look.needs)}" if look.needs else "Nothing waits for you."
@@ -62,6 +74,13 @@ class Home(Page):
         at = nearest(self.rows.here, OfTask)
         if at is not None:
             self.app.push_screen(Review(at.task_id, self.plan))
+
+    def action_pause(self) -> None:
+        offers = plan_offers(self.top.project, self._plans)
+        if len(offers) == 1:
+            self.top.give(offers[0])
+        else:
+            self.top.offer("Which plan?", offers)
 
 
 def _lanes(look: Overview) -> Iterator[Row]:

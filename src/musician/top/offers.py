@@ -1,6 +1,6 @@
-"""The orders about one task, each with what is asked before it is given. The verbs are those of the commands."""
+"""The orders about a task or a plan, each with what is asked before it. The verbs are those of the commands."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 from musician import service
@@ -8,11 +8,13 @@ from musician.project import Project
 from musician.protocol.messages.particulars import check_said
 from musician.protocol.values import dataclass
 from musician.reporting.offers import offers_to
+from musician.reporting.overview import PlanLines
 from musician.reporting.standing import Standing
 from musician.runtime.again import retry_task, skip_task
-from musician.runtime.as_person import as_person
+from musician.runtime.as_person import as_person, person_name
 from musician.runtime.takeover import hand_over
 from musician.service import Dependents
+from musician.store.rows import PauseRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +43,30 @@ def say_offer(project: Project, task_id: str, *, urgent: bool = False) -> Offer:
 
     how = ", urgently: what it is doing is interrupted" if urgent else ""
     return Offer(label=f"Say something{how}", title=f"To the session on {task_id}{how}", verb=verb)
+
+
+def plan_offers(project: Project, plans: Iterable[PlanLines]) -> tuple[Offer, ...]:
+    """Return for each open plan the order to pause it, or to let it go on."""
+    return tuple(
+        _pause_offer(project, each.plan.plan_id, each.paused)
+        for each in plans
+        if each.plan is not None and each.plan.finished_at is None
+    )
+
+
+def _pause_offer(project: Project, plan_id: str, paused: PauseRow | None) -> Offer:
+    if paused is None:
+        return Offer(
+            label=f"Pause {plan_id}",
+            title=f"Pause plan {plan_id}: nothing of it is begun until it goes on; say why, if you like",
+            verb=lambda why: service.pause_plan(as_person(project), plan_id, who=person_name(), reason=why),
+        )
+    return Offer(
+        label=f"Let {plan_id} go on",
+        title=f"Let plan {plan_id} go on; it is {paused.said}",
+        verb=lambda _: service.resume_plan(as_person(project), plan_id, who=person_name()),
+        text=None,
+    )
 
 
 def _offers(

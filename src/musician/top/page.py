@@ -31,6 +31,7 @@ KEYS = (
     ("s", "say something to the session"),
     ("m", "the task's messages, and what became of them"),
     ("o", "hand off, stop, play again, leave out"),
+    ("p", "pause a plan, or let it go on"),
     ("1 … 6", "tasks, proposals, plans, fleet, timeline, what was decided"),
     ("Esc q", "back; from the first screen: end"),
     ("Ctrl+C Ctrl+Z", "end; put aside, `fg` brings it back"),

@@ -25,12 +25,13 @@ class Plans(Page):
 
 def _plan_row(plan: ListedPlan, width: int) -> Row:
     why = f": {plan.abandoned}" if plan.abandoned else ""
+    state = plan.state if plan.paused is None else plan.paused.said
     ended = f" to {plan.ended_at}" if plan.ended_at else ""
     return Row(
         key=f"plan-{plan.plan_id}",
         parts=(
             (f"{plan.plan_id:<{width}}", "bold"),
-            (f"  {plan.tally.said}  {plan.state}{why}", ""),
+            (f"  {plan.tally.said}  {state}{why}", ""),
             (f"  {plan.title}", ""),
             (f"  {plan.locked_at}{ended} UTC", "dim"),
         ),

@@ -134,7 +134,7 @@ def pause(desk: Desk, plan_id: str, form: Form) -> None:
 
 
 def resume(desk: Desk, plan_id: str, _: Form) -> None:
-    service.resume_plan(desk.as_person, plan_id, who=person_name(), settings=desk.settings)
+    service.resume_plan(desk.as_person, plan_id, who=person_name())
 
 
 def accept(desk: Desk, number: str, _: Form) -> None:

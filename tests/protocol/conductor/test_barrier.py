@@ -187,26 +187,25 @@ def decide_paused(*tasks: TaskFacts) -> tuple[Act, ...]:
     return c.decide(Orchestra(tasks=tasks, jobs=4, settings=Settings(), paused=PAUSED))
 
 
-def test_a_paused_plan_tells_whoever_plays_and_begins_nothing() -> None:
+def test_a_paused_plan_begins_nothing_and_tells_nobody() -> None:
+    """Whoever plays looks the pause up."""
     free = TaskFacts(task_id="task-03", state=State.WATCHING, phase=1, epoch=0)
-    assert decide_paused(SIBLING, free) == (Pause(task_id="task-02", text=PAUSED),)
-    told = replace(SIBLING, is_told_to_pause=True)
-    assert decide_paused(told, free) == ()
-    still = replace(told, is_paused=True)
+    assert decide_paused(SIBLING, free) == ()
+    still = replace(SIBLING, is_paused=True)
     assert decide_paused(still, free) == (), "it waits for the person, and is no standstill"
-    assert set(decide(still, free)) == {GoOn(task_id="task-02"), Launch(task_id="task-03")}
+    assert decide(still, free) == (Launch(task_id="task-03"),)
 
 
 def test_what_was_submitted_is_judged_while_the_plan_is_paused() -> None:
-    submitted = at_barrier(is_told_to_pause=True)
     other = replace(SIBLING, is_told_to_pause=True, is_paused=True)
-    assert judged(decide_paused(submitted, other))
+    assert judged(decide_paused(at_barrier(), other))
 
 
-def test_a_barrier_that_is_up_when_the_plan_goes_on_still_holds_its_siblings() -> None:
+def test_a_barrier_holds_and_lets_go_whether_or_not_the_plan_is_paused() -> None:
+    """A task goes on once neither holds it."""
     still = replace(SIBLING, is_told_to_pause=True, is_paused=True)
     waiting = at_barrier(has_open_ask=True)
-    assert decide_paused(waiting, still) == (Pause(task_id="task-01", text=PAUSED),)
-    assert GoOn(task_id="task-02") not in decide(replace(waiting, is_told_to_pause=True), still)
-    over = replace(waiting, state=State.WORKING, submitted=None, has_open_ask=False, is_told_to_pause=True)
-    assert set(decide(over, still)) == {GoOn(task_id="task-01"), GoOn(task_id="task-02")}
+    assert decide_paused(waiting, SIBLING) == decide(waiting, SIBLING)
+    assert GoOn(task_id="task-02") not in (*decide_paused(waiting, still), *decide(waiting, still))
+    over = replace(waiting, state=State.WORKING, submitted=None, has_open_ask=False)
+    assert decide_paused(over, still) == decide(over, still) == (GoOn(task_id="task-02"),)

@@ -112,7 +112,7 @@ class Simulation:
         assert isinstance(act, TaskAct)
         name, task = act.task_id, self.tasks[act.task_id]
         match act:
-            case Launch() | AskReviewer() | AskAnswerer() | GoOn() if self.paused:
+            case Launch() | AskReviewer() | AskAnswerer() if self.paused:
                 raise AssertionError(f"{act} while the plan is paused")
             case Launch():
                 self.check_launch(task)
@@ -230,7 +230,7 @@ class Simulation:
             self.exit(name, "conductor requested")
         elif task.state not in VERDICTS | {State.WORKING}:
             return
-        elif name not in self.approved and task.is_told_to_pause:
+        elif name not in self.approved and (task.is_told_to_pause or self.paused):
             self.put(name, is_paused=True)
         elif task.is_paused:
             self.put(name, is_paused=False)

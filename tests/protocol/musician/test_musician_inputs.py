@@ -99,6 +99,8 @@ TAKEN: list[tuple[i.Input, list[str]]] = [
     (i.Steered(message_id=1), STARTED),
     (i.PauseAsked(text="t"), STARTED),
     (i.PauseLifted(), STARTED),
+    (i.PlanPaused(text="t"), STARTED),
+    (i.PlanResumed(), STARTED),
     (i.ExitWasRequested(text="t"), STARTED),
     (i.PersonCame(), [mode for mode in STARTED if mode not in (*CHOOSING, "with a person")]),
     (i.PersonLeft(), STARTED),

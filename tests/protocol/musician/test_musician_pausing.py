@@ -1,4 +1,4 @@
-"""A session that is told to stand still with its phase, and to go on (PLAN-21, S-PAR-3)."""
+"""A session that is told to stand still with its phase, or with its plan, and to go on (PLAN-21, S-PAR-3, PLAN-23)."""
 
 from typing import TypeVar
 
@@ -154,3 +154,54 @@ def test_a_conductor_that_is_silent_while_all_pause_is_reported_and_at_last_left
     again = Story().pause().done().tell(i.WaitTimedOut(conductor_is_fresh=False))
     assert again.judged(State.FIX_PROPOSED).state.mode is Mode.PAUSED, "nobody has lifted it"
     assert story.tell(i.WaitTimedOut(conductor_is_fresh=False)).only(r.ExitClaim)
+
+
+# -- with its plan --------------------------------------------------------------------------------------------------
+
+PAUSED = i.PlanPaused(text="the plan greeter is paused by ada: lunch")
+RESUMED = i.PlanResumed()
+
+
+def test_with_its_plan_it_plays_what_runs_to_its_end_and_goes_on_where_it_was() -> None:
+    """PLAN-25."""
+    story = Story().tell(PAUSED)
+    assert (story.records, story.acts) == ((), ())
+    story.done()
+    assert [entry.kind for entry in story.entries] == [EntryKind.COMPLETED, EntryKind.PAUSED]
+    assert story.entries[-1].text == PAUSED.text
+    assert story.acts == ()
+    assert story.tell(RESUMED).only(r.PlayPiece).play.item == "step 2"
+
+
+def test_two_pauses_of_the_plan_are_one() -> None:
+    """PLAN-24."""
+    story = Story().tell(PAUSED).done().tell(PAUSED)
+    assert (story.records, story.acts) == ((), ())
+    assert story.tell(RESUMED).only(r.PlayPiece)
+    assert story.tell(RESUMED).records == ()
+
+
+@pytest.mark.parametrize("first", ["plan", "phase"])
+def test_it_goes_on_once_neither_its_plan_nor_its_phase_pauses(first: str) -> None:
+    """PLAN-26: a task that is paused for another reason stays paused until that is over."""
+    story = Story().tell(PAUSED).pause().done()
+    story = story.tell(RESUMED) if first == "plan" else story.lift()
+    assert story.state.mode is Mode.PAUSED
+    assert story.acts == ()
+    story = story.lift(message_id=13) if first == "plan" else story.tell(RESUMED)
+    assert story.only(r.PlayPiece).play.item == "step 2"
+
+
+@pytest.mark.parametrize("verdict", [State.REVIEW_FAILED, State.FIX_PROPOSED])
+def test_a_persons_verdict_is_taken_and_nothing_is_played_before_the_plan_goes_on(verdict: State) -> None:
+    story = Story(done=("step 1", "step 2")).verified().tell(PAUSED).judged(verdict)
+    assert story.state.mode is Mode.PAUSED
+    assert story.acts == ()
+    assert isinstance(story.tell(RESUMED).only(r.ReworkPiece), r.ReworkPiece)
+
+
+def test_a_limit_that_is_over_is_no_reason_to_play_while_the_plan_is_paused() -> None:
+    limited = i.PieceEnded(item="step 1", ending=i.PieceEnding.LIMITED)
+    story = Story().tell(limited).tell(PAUSED).tell(i.LimitLifted())
+    assert story.state.mode is Mode.PAUSED
+    assert story.tell(RESUMED).only(r.PlayPiece).play.item == "step 1"

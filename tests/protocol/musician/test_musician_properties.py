@@ -127,6 +127,7 @@ class World:
             case r.PlayPiece() | r.ReworkPiece() | r.Verify():
                 assert not self.is_running, "one thing at a time"
                 assert not self.awaits_verdict, "nothing is played between a submission and its verdict"
+                assert not self.engine.held, "nothing is begun while the plan or the phase is paused"
                 self.is_running = True
             case r.StopPiece():
                 assert self.is_running
@@ -160,6 +161,8 @@ class World:
             st.just(i.PersonLeft(commit_id="c1") if self.engine.is_wanted else i.PersonCame()),
             st.builds(self.pause),
             st.builds(self.go_on),
+            st.just(i.PlanPaused(text="lunch")),
+            st.just(i.PlanResumed()),
         ]
         if self.is_running:
             return [*self.endings(), *self.endings(), *self.endings(), *self.tellings(), *always]
@@ -170,7 +173,7 @@ class World:
         if self.engine.mode is Mode.LIMITED:
             return [st.just(i.LimitLifted()), *always]
         if self.engine.mode is Mode.PAUSED:
-            return [st.builds(self.go_on)] * 3 + always
+            return [st.builds(self.go_on), st.just(i.PlanResumed())] * 3 + always
         return [st.builds(self.message, text, st.booleans())] * 3 + always
 
     def endings(self) -> list[st.SearchStrategy[i.Input]]:
@@ -294,7 +297,7 @@ def test_a_session_that_dies_at_any_moment_has_a_successor_that_completes_the_ta
             case Mode.AWAITING_ANSWER:
                 world.tell(world.message("go on", False))
             case Mode.PAUSED:
-                world.tell(world.go_on())
+                world.tell(i.PlanResumed() if world.engine.plan_pause else world.go_on())
             case Mode.VERIFYING:
                 world.tell(world.verification(Verification.GREEN))
             case _:

@@ -46,6 +46,20 @@ def test_an_open_question_is_waited_with_as_for_a_verdict() -> None:
     assert not Duty(task_id=TASK, state=State.EXIT_REQUESTED, asks=True).waits
 
 
+@pytest.mark.parametrize("state", sorted(ACTIVE - TERMINAL))
+@pytest.mark.parametrize("is_woken", [True, False])
+def test_while_its_plan_is_paused_a_session_is_prompted_for_nothing_but_to_leave(
+    state: State, *, is_woken: bool
+) -> None:
+    """PLAN-25: whatever it has begun, was told, or would be next."""
+    duty = Duty(task_id=TASK, state=state, message_ids=(7,), item="step 2", is_held=True)
+    decision = decide([duty], is_woken=is_woken)
+    if state is State.EXIT_REQUESTED:
+        assert isinstance(decision, Keep)
+    else:
+        assert decision == (AllowStop() if is_woken else Wait(duty=duty))
+
+
 @pytest.mark.parametrize(
     ("state", "item", "call"),
     [

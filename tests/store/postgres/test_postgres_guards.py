@@ -22,8 +22,12 @@ from tests.store.postgres.server import Postgres, running
 
 _TYPES = {"INTEGER": "bigint", "REAL": "double precision"}
 _NUMBERED = {**dict.fromkeys((*COUNTED, "usage"), "id"), "changes": "seq"}
-_TIMES = ("timestamp", "at", "last_heartbeat", "started_at", "ended_at", "created_at", "completed_at")
+_TIMES = (
+    *("timestamp", "at", "last_heartbeat", "started_at", "ended_at", "created_at", "completed_at"),
+    *("locked_at", "resumed_at"),
+)
 _LOOKED_AT = ("orchestration_tasks", "orchestration_messages", "history", "sessions", "orders", "changes")
+_LOOKED_AT_TOO = ("plans", "plan_pauses")
 OLD = "2020-02-02 02:02:02"
 
 ATTEMPT = """
@@ -77,6 +81,7 @@ def attempts() -> Iterator[tuple[str, ...]]:
             yield into, paused, claims
             yield into, paused, goes_on
             yield into, paused, claims.replace("'newcomer'", "NULL")
+    yield from _pauses()
     for table, (columns, values) in ROWS.items():
         row = f"INSERT INTO {table} ({columns}) VALUES ({values})"
         yield row, row
@@ -96,6 +101,20 @@ def attempts() -> Iterator[tuple[str, ...]]:
         f" VALUES ('{approved}', 1, 'me', 'completed')"
     )
     yield covers, plays, _become(approved, State.COMPLETE)
+
+
+def _pauses() -> Iterator[tuple[str, ...]]:
+    into = "UPDATE orchestration_tasks SET plan_id = 'band' WHERE task_id = 'from-watching'"
+    resume = f"UPDATE plan_pauses SET resumed_at = '{OLD}', resumed_by = 'bob'"
+    claim = _become("from-watching", State.WORKING, "session_id = 'newcomer'")
+    finish = f"UPDATE plans SET finished_at = '{OLD}' WHERE plan_id = 'band'"
+    yield into, _PAUSE, _PAUSE, claim, resume, claim
+    yield into, _PAUSE, finish, claim, _PAUSE
+    yield _PAUSE, resume, resume
+    yield _PAUSE, f"{resume}, reason = 'another'"
+    yield _PAUSE, "UPDATE plan_pauses SET plan_id = 'another'"
+    yield ("INSERT INTO plan_pauses (plan_id) VALUES ('nobody')",)
+    yield (f"INSERT INTO plan_pauses (plan_id, resumed_at) VALUES ('band', '{OLD}')",)
 
 
 def _changes(task_id: str, target: State) -> Iterator[tuple[str, ...]]:
@@ -138,9 +157,7 @@ def _conductors_paths() -> dict[State, tuple[str, ...]]:
     return paths
 
 
-_PAUSE = (
-    "INSERT INTO pauses (plan_id, who, reason, mark, at) VALUES ('band', 'ada', '', 1, '2026-01-01 12:00:00')"
-)
+_PAUSE = "INSERT INTO plan_pauses (plan_id, who, reason) VALUES ('band', 'ada', 'lunch')"
 
 DETOURS = [
     *(f"DELETE FROM {table}" for table in (*_LOOKED_AT, "journal", "documents", "verifications")),
@@ -179,6 +196,7 @@ ROWS = {
         "id, task_id, claim_epoch, session_id, type, title, path, document_id, message_id",
         "1, 'from-working', 1, 'me', 'a', 'b', 'c', 1, 1",
     ),
+    "plan_pauses": ("id, plan_id", "1, 'band'"),
 }
 """One of a table that keeps what it has, and that the walks leave empty."""
 
@@ -195,6 +213,11 @@ def sqlite(tmp_path: Path) -> Iterator[apsw.Connection]:
     with closing(SqliteStore.create(tmp_path / "comms.db")) as store:
         for state in State:
             walk_to(store, f"from-{state}", state)
+        for name in ("band", "another"):
+            store.connection.execute(
+                "INSERT INTO plans (plan_id, path, title, sha256, text, base_commit) VALUES (?, '', '', '', '', '')",
+                (name,),
+            )
         yield store.connection
 
 
@@ -202,7 +225,7 @@ def test_postgresql_does_with_every_change_what_sqlite_does(
     sqlite: apsw.Connection, postgres: Postgres
 ) -> None:
     tried = tuple(attempts())
-    looks = tuple(_look(sqlite, table) for table in _LOOKED_AT)
+    looks = tuple(_look(sqlite, table) for table in (*_LOOKED_AT, *_LOOKED_AT_TOO))
     by_sqlite = [_attempt(sqlite, says, looks) for says in tried]
     postgres.say("\n".join((dialect.FUNCTIONS, *_copied(sqlite), *dialect.guard_statements(), ATTEMPT)))
     asked = "\n".join(f"SELECT attempt(ARRAY[{_texts(says)}], ARRAY[{_texts(looks)}]);" for says in tried)

@@ -198,27 +198,3 @@ def test_where_the_age_cannot_be_read_the_owner_lives(
     else:
         raw(f"UPDATE settings SET value = {value} WHERE name = 'heartbeat.stale_after_s'")
     blocks(raw, claim_sql("task-01", "'thief'"))
-
-
-@pytest.mark.parametrize("state", [State.WATCHING, State.FIX_PROPOSED, State.EXIT_REQUESTED])
-def test_nobody_claims_a_task_of_a_plan_that_is_paused(
-    raw: Raw, store: Store, walk: Walk, grow_old: GrowOld, state: State
-) -> None:
-    """Neither a fresh one, nor who takes over from a dead session, nor a handoff's successor."""
-    claim = walk(store, "task-01", state)
-    raw("UPDATE orchestration_tasks SET plan_id = 'band' WHERE task_id = 'task-01'")
-    raw("INSERT INTO pauses (plan_id, who, reason, mark) VALUES ('band', 'ada', 'lunch', 0)")
-    if claim is not None:
-        grow_old(store, "task-01", 541)
-    blocks(raw, claim_sql("task-01", "'heir'"))
-    raw("DELETE FROM pauses")
-    assert raw(claim_sql("task-01", "'heir'")) == 1
-
-
-def test_the_owner_of_a_task_of_a_paused_plan_goes_on(raw: Raw, store: Store, walk: Walk) -> None:
-    claim = walk(store, "task-01", State.FIX_PROPOSED)
-    assert claim is not None
-    raw("UPDATE orchestration_tasks SET plan_id = 'band' WHERE task_id = 'task-01'")
-    raw("INSERT INTO pauses (plan_id, who, reason, mark) VALUES ('band', 'ada', 'lunch', 0)")
-    assert raw("UPDATE orchestration_tasks SET state = 'working' WHERE task_id = 'task-01'") == 1
-    service.beat(store, claim)

@@ -21,6 +21,7 @@ from musician.store.sqlite.named import load_schema
 from musician.store.sqlite.store import SqliteStore
 from musician.store.sqlite.versions import GUARDS, LEAST_VERSION, SCHEMA_VERSION
 from musician.testing.waiting import HANG_S
+from tests.service.test_plan_verbs import lock, plan, task
 
 VERSION_1 = (Path(__file__).parent / "databases" / "version-1.sql").read_text(encoding="utf-8")
 
@@ -176,6 +177,35 @@ def test_who_follows_the_program_between_two_releases_needs_no_command(tmp_path:
     with closing(SqliteStore.open(path)) as store:
         assert differences(store.connection) == ()
         assert store.connection.execute("SELECT account, times FROM limits").fetchall() == [("claude", 3)]
+
+
+def test_a_plan_that_was_paused_between_two_releases_still_is(tmp_path: Path) -> None:
+    """It had a row in another table, and its sessions a message each, which nothing would take back any more."""
+    path = tmp_path / "comms.db"
+    with closing(SqliteStore.create(path)) as store:
+        lock(store, plan((task("task-01"), task("task-02")), plan_id="band"))
+        lock(store, plan((), plan_id="over"))
+        service.pause(store, "task-02", "a barrier")
+        mark = service.unread(store, "task-02")[-1].id
+        service.pause(store, "task-01", "plan band is paused by ada")
+        store.connection.execute(
+            "CREATE TABLE pauses (plan_id TEXT NOT NULL PRIMARY KEY, who TEXT NOT NULL, reason TEXT NOT NULL,"
+            " mark INTEGER NOT NULL, at TEXT NOT NULL DEFAULT (datetime('now'))) WITHOUT ROWID;"
+            "UPDATE plans SET finished_at = datetime('now') WHERE plan_id = 'over';"
+            "DROP TABLE plan_pauses;"
+            "UPDATE settings SET value = 'older' WHERE name = 'schema.guards'"
+        )
+        paused = [
+            (plan_id, "ada", "lunch", mark, "2026-11-29 12:00:00") for plan_id in ("band", "over", "gone")
+        ]
+        store.connection.executemany("INSERT INTO pauses VALUES (?, ?, ?, ?, ?)", paused)
+    with closing(SqliteStore.open(path)) as store:
+        assert differences(store.connection) == ()
+        (row,) = service.paused_plans(store).values()
+        assert row.text == "plan band is paused by ada since 2026-11-29 12:00:00 UTC: lunch"
+        assert service.resume_plan(store, "band", who="ada") is not None
+        held = {name: service.task_view(store, name).pause for name in ("task-01", "task-02")}
+        assert held == {"task-01": "", "task-02": "a barrier"}
 
 
 def test_a_newer_database_is_read_and_not_written(tmp_path: Path) -> None:

@@ -1,6 +1,4 @@
-"""Who is told to pause, and to go on: for a barrier, and while the plan is paused.
-
-A barrier is a checkpoint at which the other musicians of the phase pause until it is judged.
+"""The barrier: a checkpoint at which the other musicians of the phase pause until it is judged.
 
 Theory (sources "Parallel Execution Coordination", ``pause-siblings-at``). A barrier is up while a submission of such a
 checkpoint waits for its verdict. Any verdict takes it down, and a resubmission puts it up again. While it is up:
@@ -14,9 +12,6 @@ paused. A session by hand with nothing under way counts as paused as soon as it 
 anything then. So there is no deadlock: two checkpoints that name each other both count as standing still, and whatever
 else a sibling plays ends at its time limit at the latest. When no barrier holds a task that was told to pause, it is
 told to go on, even if its session has ended meanwhile; otherwise the successor would begin with a pause.
-
-A person who pauses the plan holds every task of it in the same way. The two do not count each other: a task is told to
-pause once, for whichever comes first, and to go on when neither holds it. What was submitted is judged all the same.
 """
 
 from collections.abc import Iterable
@@ -26,25 +21,23 @@ from musician.protocol.conductor.orchestra import TaskFacts, is_at_work, is_fini
 from musician.protocol.rules.liveness import Owner
 from musician.protocol.states import ACTIVE, TERMINAL, WAITING, State
 
-_AT_BARRIER = "{} has come to a checkpoint at which all of its phase pause until it is judged"
-
 
 def holder_of(task: TaskFacts, tasks: Iterable[TaskFacts]) -> TaskFacts | None:
     """Return the first sibling in the plan whose checkpoint holds the task; None if there is none."""
     return next((each for each in _siblings(task, tasks) if _is_at_barrier(each)), None)
 
 
-def pause_due(task: TaskFacts, tasks: Iterable[TaskFacts], paused: str = "") -> Pause | GoOn | None:
-    """Return what the task must be told now, if anything; ``paused`` as in :class:`Orchestra`."""
+def pause_due(task: TaskFacts, tasks: Iterable[TaskFacts]) -> Pause | GoOn | None:
+    """Return what the task must be told now, if anything."""
     if is_finished(task):
         return None
     holder = holder_of(task, tasks)
-    if holder is None and not paused:
+    if holder is None:
         return GoOn(task_id=task.task_id) if task.is_told_to_pause else None
     if not _is_to_be_told(task):
         return None
-    at_barrier = "" if holder is None else _AT_BARRIER.format(holder.task_id)
-    return Pause(task_id=task.task_id, text=paused or at_barrier)
+    text = f"{holder.task_id} has come to a checkpoint at which all of its phase pause until it is judged"
+    return Pause(task_id=task.task_id, text=text)
 
 
 def is_held_up(task: TaskFacts, tasks: Iterable[TaskFacts]) -> bool:

@@ -7,8 +7,8 @@ the first rule of ``_RULES`` that returns an act decides; if none does, an open 
 gets one act at most. A task that waits for a person (an open ask) is left alone (D18). The barrier, which concerns
 several tasks at once, comes before all rules (``barrier``).
 
-While a person has paused the plan, whoever plays is told to pause, nobody is launched, and no agent is asked for an
-opinion or an answer; what needs no agent is done as ever. Nothing stands still for good then: the person lets it go on.
+While a person has paused the plan nobody is launched, and no agent is asked for an opinion or an answer (``means``);
+what needs no agent is done as ever. Nothing stands still for good then: the person lets it go on.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -92,7 +92,7 @@ def decide(orchestra: Orchestra) -> tuple[Act, ...]:
 
 
 def _due_for(task: TaskFacts, orchestra: Orchestra) -> Act | None:
-    said = pause_due(task, orchestra.tasks, orchestra.paused)
+    said = pause_due(task, orchestra.tasks)
     if is_withdrawn(task) and not task.has_open_ask:
         return AskHuman(task_id=task.task_id, kind="withdrawn", subject_id=0, text=WITHDRAWN)
     if said is not None or is_finished(task) or task.has_open_ask or is_held_up(task, orchestra.tasks):

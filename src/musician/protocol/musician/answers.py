@@ -56,7 +56,21 @@ def pause_asked(turn: Turn, given: i.PauseAsked) -> None:
 def pause_lifted(turn: Turn, given: i.PauseLifted) -> None:
     turn.hear(PendingInstruction(text="", message_id=given.message_id))
     turn.set(pause="")
-    if turn.state.mode is Mode.PAUSED:
+    _go_on_after_pause(turn)
+
+
+def plan_paused(turn: Turn, given: i.PlanPaused) -> None:
+    turn.set(plan_pause=given.text)
+
+
+def plan_resumed(turn: Turn) -> None:
+    turn.set(plan_pause="")
+    _go_on_after_pause(turn)
+
+
+def _go_on_after_pause(turn: Turn) -> None:
+    """Go on unless something else holds the session still."""
+    if turn.state.mode is Mode.PAUSED and not turn.state.held:
         turn.write(turn.entry(EntryKind.NOTE, text="goes on after the pause"))
         go_on(turn)
 

@@ -1,9 +1,9 @@
 """Boundaries: decides what a musician does next when nothing is running.
 
 Theory. A session decides how to go on only between two pieces, in this order: it exits if it has to; it leaves its
-agent to a person who wants to speak with it; it waits if it has asked something; it pauses while its phase does; it
-warns if the context will not reach to the next verification (before a checkpoint is verified, REF-4); and only then it
-begins the next item. The next item depends on the journal alone, so
+agent to a person who wants to speak with it; it waits if it has asked something; it pauses while its plan or its phase
+does; it warns if the context will not reach to the next verification (before a checkpoint is verified, REF-4); and
+only then it begins the next item. The next item depends on the journal alone, so
 after a stop, a failure or a verdict the same boundary begins the same item again.
 """
 
@@ -34,8 +34,8 @@ def go_on(turn: Turn) -> None:
     elif state.question_open:
         turn.write(turn.entry(EntryKind.NOTE, text=AWAITS_ANSWER))
         turn.set(mode=Mode.AWAITING_ANSWER, timeouts=0)
-    elif state.pause and state.next_item is not None:
-        turn.write(turn.entry(EntryKind.PAUSED, text=state.pause))
+    elif state.held and state.next_item is not None:
+        turn.write(turn.entry(EntryKind.PAUSED, text=state.held))
         turn.set(mode=Mode.CHOOSING if state.chooses else Mode.PAUSED, timeouts=0)
     elif state.chooses:
         turn.set(mode=Mode.CHOOSING)

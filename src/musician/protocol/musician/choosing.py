@@ -143,9 +143,18 @@ def _refusal(state: MusicianState, missing: str, remedy: str) -> EvidenceMissing
 
 
 def _check_free(state: MusicianState) -> None:
-    """Refuse to begin anything if the session must exit, has asked, or pauses with its phase (D11, D15, PLAN-21)."""
+    """Refuse to begin anything if the session must exit, has asked, or pauses with its plan or its phase.
+
+    (D11, D15, PLAN-23, PLAN-21)
+    """
     if state.leave_reason:
         raise _refusal(state, state.leave_reason, "hand off: `musician exit {task} --reason context`")
+    if state.plan_pause:
+        raise _refusal(
+            state,
+            state.plan_pause,
+            "end your turn, or `musician wait {task}`: it goes on once a person has the plan go on",
+        )
     missing = "its question to the conductor is not answered" if state.question_open else state.pause
     if missing:
         raise _refusal(state, missing, "`musician wait {task}`, then read its inbox")

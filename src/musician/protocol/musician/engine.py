@@ -8,8 +8,8 @@ Rules for every agent:
 
 - Items are played in document order, each once. An item that is recorded as done is never played again.
 - One piece runs at a time. Between two pieces there is a boundary, where the session exits, waits for an answer, pauses
-  with its phase, checks its context (before a checkpoint is verified, REF-4) or begins the next item, in this order
-  (``boundary``).
+  with its plan or its phase, checks its context (before a checkpoint is verified, REF-4) or begins the next item, in
+  this order (``boundary``).
 - The program verifies a checkpoint. The agent mends a red one before anybody reviews it (D16).
 - A submission, report or question is answered before anything else is played (D11).
 - A message is acknowledged when a piece that got it is done. A session that exits earlier leaves it unread for its
@@ -35,6 +35,8 @@ from musician.protocol.musician.answers import (
     pause_lifted,
     person_came,
     person_left,
+    plan_paused,
+    plan_resumed,
     timed_out,
 )
 from musician.protocol.musician.boundary import exit_claim, exit_soon, go_on
@@ -67,6 +69,8 @@ _ACCEPTS: dict[type[object], frozenset[Mode]] = {
     i.Steered: _STARTED,
     i.PauseAsked: _STARTED,
     i.PauseLifted: _STARTED,
+    i.PlanPaused: _STARTED,
+    i.PlanResumed: _STARTED,
     i.ExitWasRequested: _STARTED,
     i.PersonCame: _STARTED - {Mode.CHOOSING, Mode.WITH_PERSON},
     i.PersonLeft: _STARTED,
@@ -136,6 +140,10 @@ def _take(turn: Turn, given: i.Input) -> None:
             pause_asked(turn, given)
         case i.PauseLifted():
             pause_lifted(turn, given)
+        case i.PlanPaused():
+            plan_paused(turn, given)
+        case i.PlanResumed():
+            plan_resumed(turn)
         case i.ExitWasRequested():
             exit_requested(turn, given)
         case i.PersonCame():
@@ -180,6 +188,7 @@ def _start(turn: Turn, given: i.Started) -> None:
         report_path=given.report_path,
         since=given.since,
         pause=given.pause,
+        plan_pause=given.plan_pause,
     )
     if given.advice or given.last_message_id:
         turn.hear(PendingInstruction(text=given.advice, message_id=given.last_message_id))

@@ -27,7 +27,8 @@ class Started(Input):
     up to ``last_message_id``, which is acknowledged when they are acted on (0 if that is done already). ``since`` is
     folded from the journal, and has a rejection that an earlier session did not act on. ``ownerless_tasks`` counts
     working tasks without a live owner (D17) and ``doubts`` are findings that the conductor must decide on (D20); both
-    matter only to a session that resumes. ``pause`` is why the phase is paused, "" if it is not.
+    matter only to a session that resumes. ``pause`` is why the phase is paused, ``plan_pause`` why the plan is, "" if
+    it is not.
     """
 
     progress: Progress
@@ -40,6 +41,7 @@ class Started(Input):
     ownerless_tasks: int = 0
     doubts: tuple[str, ...] = ()
     pause: str = ""
+    plan_pause: str = ""
 
 
 class PieceEnding(StrEnum):
@@ -174,6 +176,18 @@ class PauseAsked(Input):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PauseLifted(Input):
     message_id: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanPaused(Input):
+    """The plan is paused, so that nothing is begun at the next boundary; ``text`` says by whom and why (PLAN-23)."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanResumed(Input):
+    """The plan is not paused any more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,7 +22,7 @@ class Mode(StrEnum):
     AWAITING_VERDICT = "awaiting verdict"
     AWAITING_ANSWER = "awaiting answer"
     PAUSED = "paused"
-    """The phase is paused for another task's checkpoint (PLAN-21)."""
+    """The plan is paused (PLAN-23), or the phase for another task's checkpoint (PLAN-21)."""
     CHOOSING = "choosing"
     """A session by hand stands at a boundary and says what it begins (D30)."""
     WITH_PERSON = "with a person"
@@ -100,7 +100,9 @@ class MusicianState:
     is_wanted: bool = False
     """A person wants to speak with the agent, or does."""
     pause: str = ""
-    """Why the session pauses at the next boundary; "" if it does not."""
+    """Why the session pauses at the next boundary with its phase; "" if it does not."""
+    plan_pause: str = ""
+    """Why it pauses with its plan; it goes on once neither is so."""
     proposed_pieces: int | None = None
     """How many pieces the last context warning proposed to play; None for all up to the checkpoint."""
     agreement: Agreement = field(default_factory=Agreement)
@@ -117,6 +119,11 @@ class MusicianState:
     def item(self) -> str:
         """The name of the item that runs or ran last; "" before the first."""
         return self.rework_item or ("" if self.current is None else self.current.item)
+
+    @property
+    def held(self) -> str:
+        """Why nothing is begun at a boundary; "" if nothing holds the session."""
+        return self.plan_pause or self.pause
 
     @property
     def next_item(self) -> Play | CheckpointItem | None:

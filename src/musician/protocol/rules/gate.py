@@ -34,7 +34,8 @@ class Duty:
     """A live claim of the session.
 
     ``message_ids`` are undelivered messages, ``item`` is the item that is begun and not done ("" if none). ``asks`` is
-    true if the session waits for an answer, or is paused with its siblings, whatever its state.
+    true if the session waits for an answer, or is paused with its siblings, whatever its state. ``is_held``: its plan
+    is paused, so that no model is prompted for it but to leave (PLAN-23).
     """
 
     task_id: str
@@ -42,6 +43,7 @@ class Duty:
     message_ids: tuple[int, ...] = ()
     item: str = ""
     asks: bool = False
+    is_held: bool = False
 
     @property
     def is_free(self) -> bool:
@@ -49,7 +51,14 @@ class Duty:
         return self.state in TERMINAL or (self.task_id == CONDUCTOR and self.state is State.EXIT_REQUESTED)
 
     @property
+    def is_owed(self) -> bool:
+        """Whether the session has something to do now."""
+        return not self.waits or (bool(self.message_ids) and not self.is_held)
+
+    @property
     def waits(self) -> bool:
+        if self.is_held:
+            return self.state is not State.EXIT_REQUESTED
         return self.state in WAITING or (self.asks and self.state is State.WORKING)
 
 
@@ -83,7 +92,7 @@ def decide(duties: Sequence[Duty], *, is_woken: bool, has_tools: bool = True) ->
     the server of the tools is late or dead; then reasons name commands instead of tools.
     """
     open_ = [duty for duty in duties if not duty.is_free]
-    owed = next((duty for duty in open_ if duty.message_ids or not duty.waits), None)
+    owed = next((duty for duty in open_ if duty.is_owed), None)
     if owed is not None:
         return Keep(duty=owed, reason=_reason(owed, has_tools=has_tools))
     if not open_ or is_woken:

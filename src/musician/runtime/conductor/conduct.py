@@ -369,9 +369,7 @@ class _Run:
         self._ticks.looked(await run_sync(service.clock_s, self._store))
         closed = service.givings(await run_sync(service.closed_accounts, self._store))
         accounts = await run_sync(accounts_of, self._store, self._plan, self._settings)
-        pause = await run_sync(service.pause_of_plan, self._store, self._plan.plan_id)
-        gather = partial(self._gatherer.gather, standings, closed, accounts, pause=pause)
-        orchestra = await run_sync(gather)
+        orchestra = await run_sync(self._gatherer.gather, standings, closed, accounts)
         self._forecaster.on_look(standings, c.held_back(orchestra))
         return orchestra
 

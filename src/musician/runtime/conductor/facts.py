@@ -38,7 +38,7 @@ from musician.runtime.resuming.resolutions import open_trouble
 from musician.runtime.resuming.resumption import checkpoint_number
 from musician.service import TaskView
 from musician.store.port import Store
-from musician.store.rows import HistoryRow, JournalRow, PauseRow, SubmissionRow, VerificationRow
+from musician.store.rows import HistoryRow, JournalRow, SubmissionRow, VerificationRow
 from musician.trees.root import Root
 from musician.verification.earlier import failed_tests_of
 
@@ -94,13 +94,12 @@ class Gatherer:
         standings: Iterable[Standing],
         closed: Mapping[str, Giving],
         accounts: Mapping[str, Accounts] = _NO_ACCOUNTS,
-        *,
-        pause: PauseRow | None = None,
     ) -> Orchestra:
         """Return everything at one moment; ``closed`` are the providers' accounts that give nothing. Blocks.
 
-        ``accounts`` are the tasks' own, and that of one that has used nothing by the name "". ``pause`` is the plan's.
+        ``accounts`` are the tasks' own, and that of one that has used nothing by the name "".
         """
+        standings = tuple(standings)
         specs = {task.task_id: task for task in self.plan.tasks}
         tasks = tuple(
             replace(
@@ -112,7 +111,7 @@ class Gatherer:
             for each in standings
             if each.program is not None
         )
-        paused = "" if pause is None else f"plan {pause.plan_id} is {pause.said}"
+        paused = next((each.view.plan_pause.text for each in standings if each.view.plan_pause), "")
         return Orchestra(tasks=tasks, jobs=self.jobs, settings=self.settings, paused=paused)
 
     def _facts(
@@ -132,7 +131,7 @@ class Gatherer:
             is_running=row.task_id in self.memory.running
             or (owner is None and is_about_to_play(self.root, row.task_id)),
             is_playing=row.state not in (State.ERROR, State.NEEDS_REVIEW) and standing.plays_on,
-            is_told_to_pause=bool(view.pause),
+            is_told_to_pause=bool(view.order_to_pause),
             is_paused=standing.is_paused,
             after=frozenset(spec.after),
             conflicts=self.plan.conflicts_of(spec),

@@ -137,8 +137,7 @@ class Performer:
         view = await run_sync(service.task_view, self.store, task_id)
         claimed = any(session.session_id == session_id for session in view.sessions)
         # whose plan was paused in that moment could not claim it, and is no failure
-        is_paused = await run_sync(service.pause_of_plan, self.store, self.plan.plan_id) is not None
-        failed = 0 if claimed or is_paused else self.memory.failed_launches.get(task_id, 0) + 1
+        failed = 0 if claimed or view.plan_pause else self.memory.failed_launches.get(task_id, 0) + 1
         self.memory.failed_launches[task_id] = failed
         self.memory.running.discard(task_id)
         self.memory.dead_sessions.add(session_id)

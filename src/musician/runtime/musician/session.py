@@ -15,6 +15,7 @@ import anyio.abc
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from anyio.to_thread import run_sync
 
+from musician import service
 from musician.agents.hearing import plain
 from musician.processes.life_lock import held_by, person_path
 from musician.processes.transcript import Kind, Transcript
@@ -37,6 +38,8 @@ _KEPT: dict[type[object], Kind] = {
     i.MessageArrived: Kind.MESSAGE,
     i.PauseAsked: Kind.MESSAGE,
     i.PauseLifted: Kind.MESSAGE,
+    i.PlanPaused: Kind.MESSAGE,
+    i.PlanResumed: Kind.MESSAGE,
     i.ExitWasRequested: Kind.MESSAGE,
     i.Steered: Kind.HEARD,
     i.StopAsked: Kind.MESSAGE,
@@ -44,6 +47,17 @@ _KEPT: dict[type[object], Kind] = {
     i.ClaimWasLost: Kind.MESSAGE,
 }
 """What else stands in the transcript; what an agent tells stands there already."""
+
+_LEADS_ON = (
+    i.PieceEnded
+    | i.VerificationEnded
+    | i.VerdictArrived
+    | i.MessageArrived
+    | i.PauseLifted
+    | i.LimitLifted
+    | i.PersonLeft
+)
+"""What a piece may be begun after."""
 
 _PAUSED = frozenset({Mode.AWAITING_VERDICT, Mode.AWAITING_ANSWER, Mode.PAUSED})
 
@@ -95,7 +109,8 @@ class Session:
 
     async def run(self, started: i.Started, *, last_seen_id: int) -> r.End:
         """Play to the end of the session. ``last_seen_id``: messages up to it were handed over with ``started``."""
-        self._watcher.last_seen_id = last_seen_id
+        started = replace(started, plan_pause=await self._plan_pause())
+        self._watcher.last_seen_id, self._watcher.plan_pause = last_seen_id, started.plan_pause
         async with anyio.create_task_group() as self._group:
             self._player.group = self._group
             await self._take(started)
@@ -103,13 +118,30 @@ class Session:
                 self._group.start_soon(self._watcher.run)
                 async for given in self._receive:
                     if not self._is_overtaken(given):
-                        await self._take(given)
+                        await self._take_in_turn(given)
                     if self._end is not None:
                         break
             self._group.cancel_scope.cancel()
         assert self._end is not None  # noqa: S101  # the queue stays open until the end
         self.transcript.write(Kind.END, ending=self._end.kind, **plain(self._end))
         return self._end
+
+    async def _take_in_turn(self, given: i.Input) -> None:
+        """Take an input, after a look whether the plan is paused if a piece may be begun because of it (PLAN-23).
+
+        The watcher may not have looked yet, or longer ago: what it says of the plan is only a reason to look.
+        """
+        is_of_plan = isinstance(given, i.PlanPaused | i.PlanResumed)
+        if is_of_plan or isinstance(given, _LEADS_ON):
+            pause = self._watcher.plan_pause = await self._plan_pause()
+            if pause != self.state.plan_pause:
+                await self._take(i.PlanPaused(text=pause) if pause else i.PlanResumed())
+        if not is_of_plan and self._end is None:
+            await self._take(given)
+
+    async def _plan_pause(self) -> str:
+        found = await run_sync(service.pause_of_task, self.claimed.store, self.claimed.claim.task_id)
+        return "" if found is None else found.text
 
     def _is_overtaken(self, given: i.Input) -> bool:
         """Whether an input is out of date: a wait that is over, or a verdict on what was reported again

@@ -50,6 +50,8 @@ class Watcher:
     is_paused: bool = False
     """The session waits, for a verdict or an answer, and plays nothing meanwhile."""
     last_seen_id: int = 0
+    plan_pause: str = ""
+    """Why its plan is paused, as the session knows it."""
     exit_told: bool = False
     person: str = ""
     """Who was seen to hold it last."""
@@ -107,6 +109,7 @@ class Watcher:
             return False
         await self._refresh(look)
         await self._mind_person()
+        await self._mind_plan(look)
         async with self._delivering:
             await self._hand_over(look, asked)
         return look.state in ACTIVE
@@ -117,6 +120,11 @@ class Watcher:
             await self.tell(i.PersonLeft())
         if self.person and self.person != before:
             await self.tell(i.PersonCame())
+
+    async def _mind_plan(self, look: Observation) -> None:
+        """Say that the plan was paused, or goes on; the session looks itself before it begins anything (PLAN-23)."""
+        if look.plan_pause != self.plan_pause:
+            await self.tell(i.PlanPaused(text=look.plan_pause) if look.plan_pause else i.PlanResumed())
 
     async def _hand_over(self, look: Observation, asked: int | None) -> None:
         """Tell what is new, a verdict first, because the session waits for it; then record the delivery."""

@@ -337,7 +337,7 @@ def _pause_in_force(view: service.TaskView, unread: tuple[MessageRow, ...]) -> s
     """Return why the phase is paused. Messages since the view was taken count, because no watcher will tell
     them again.
     """
-    why = view.pause
+    why = view.order_to_pause
     for message in unread:
         if message.message_type == MessageType.PAUSE:
             why = message.message

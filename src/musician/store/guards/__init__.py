@@ -5,6 +5,7 @@ hold for them too (D6) is therefore said in triggers, and these are derived from
 being written a second time:
 
 - a task's own row: legality, the claim, its owner, verdict, takeover and completion (``tasks``);
+- a plan's pauses (``pausing``);
 - history and the one order, written for every writer (``chronicle``, ``ordering``), what is kept for good
   (``permanence``), and what a value may be (``bounds``).
 
@@ -18,6 +19,7 @@ from musician.store.guards.bounds import bounding_guards
 from musician.store.guards.chronicle import chronicle_guards
 from musician.store.guards.guard import Guard
 from musician.store.guards.ordering import ordering_guards
+from musician.store.guards.pausing import pausing_guards
 from musician.store.guards.permanence import permanence_guards
 from musician.store.guards.tasks import task_guards
 
@@ -26,5 +28,6 @@ def guards() -> Iterator[Guard]:
     yield from task_guards()
     yield from chronicle_guards()
     yield from ordering_guards()
+    yield from pausing_guards()
     yield from permanence_guards()
     yield from bounding_guards()

@@ -20,6 +20,7 @@ COUNTED = (
     "proposals",
     "verifications",
     "needs_human",
+    "plan_pauses",
 )
 """Tables whose ids the database gives, each greater than every one before."""
 
@@ -33,6 +34,7 @@ _TEXTS = {
         "instruction_path",
         "title",
     ),
+    "plan_pauses": ("plan_id", "who", "reason", "resumed_by"),
 }
 """What raw writers write; everything else comes from the program."""
 

@@ -55,8 +55,6 @@ FENCED = (
     " WHERE task_id = OLD.task_id AND claim_epoch = OLD.claim_epoch))"
 )
 
-PLAN_PAUSED = "EXISTS (SELECT 1 FROM pauses WHERE plan_id = OLD.plan_id)"
-
 CLAIMS = (
     f"({TASK_ROW} AND NEW.state = '{State.WORKING}' AND OLD.state IN ({state_list(CLAIMABLE)})"
     f" AND NOT (OLD.state = '{State.FIX_PROPOSED}' AND NEW.session_id IS NOT DISTINCT FROM OLD.session_id))"

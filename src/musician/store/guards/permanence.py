@@ -19,6 +19,7 @@ _KEYS = {
     "message_fields": ("message_id",),
     "opinions": ("submission_id",),
     "sessions": ("task_id", "claim_epoch"),
+    "plan_pauses": ("id",),
 }
 _MAY_CHANGE = {
     "journal": "FALSE",
@@ -31,6 +32,8 @@ _MAY_CHANGE = {
     "verifications": "OLD.submission_id IS NULL AND NEW.submission_id IS NOT NULL AND "
     + unchanged("id task_id claim_epoch checkpoint covers_all outcome tree_id journal_id result at"),
     "sessions": unchanged("task_id claim_epoch session_id number"),
+    "plan_pauses": "OLD.resumed_at IS NULL AND NEW.resumed_at IS NOT NULL AND "
+    + unchanged("id plan_id who reason at"),
 }
 
 

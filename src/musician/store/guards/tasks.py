@@ -21,11 +21,11 @@ from musician.store.guards.conditions import (
     JUDGES,
     NO_SESSION,
     OWNER_LIVES,
-    PLAN_PAUSED,
     TAKES_OVER,
     TASK_ROW,
 )
 from musician.store.guards.guard import Guard, ignore, refuse
+from musician.store.guards.pausing import is_paused
 from musician.store.literals import list_of, state_list
 
 _ON_CHANGE = "BEFORE UPDATE OF state ON orchestration_tasks"
@@ -122,7 +122,8 @@ def _claim() -> Guard:
         _ON_CHANGE,
         f"{TASK_ROW} AND NEW.state = '{State.WORKING}' AND OLD.state IN ({state_list(CLAIMABLE)})"
         f" AND ({NO_SESSION}"
-        f" OR {CLAIMS} AND (NOT {instruction} OR {OWNER_LIVES} OR {being_taken_over} OR {PLAN_PAUSED}))",
+        f" OR {CLAIMS} AND (NOT {instruction} OR {OWNER_LIVES} OR {being_taken_over}"
+        f" OR {is_paused('OLD.plan_id')}))",
     )
 
 

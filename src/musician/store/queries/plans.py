@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from musician.protocol.states import State
 from musician.store.query import Command, Query
-from musician.store.rows.documents import ArchiveRow, HumanRow, PauseRow, PlanRow
+from musician.store.rows.documents import ArchiveRow, HumanRow, PlanRow
 
 
 class PhaseRow(NamedTuple):
@@ -36,10 +36,6 @@ class Plans:
     count_plans = Query(int)
     finish_plan = Command("plan_id")
     reopen_plan = Command("plan_id")
-    pause_plan = Command("plan_id who reason")
-    resume_plan = Command("plan_id")
-    pause = Query(PauseRow, "plan_id")
-    pauses = Query(PauseRow)
     add_phase = Command("plan_id number title")
     phases = Query(PhaseRow, "plan_id")
     add_dependency = Command("task_id after")

@@ -6,6 +6,10 @@ if TYPE_CHECKING:
     from musician.protocol.messages.remarks import Remark, Side
 
 
+_MOST_CHARS = 500
+"""Of what a raw writer may have written at any length."""
+
+
 class DocumentRow(NamedTuple):
     id: int
     task_id: str
@@ -92,18 +96,26 @@ class PlanRow(NamedTuple):
 
 
 class PauseRow(NamedTuple):
-    """A plan that ``who`` has paused, ``at`` UTC by the database's clock; ``mark`` is the newest message then."""
+    """A plan that ``who`` has paused, ``at`` UTC by the database's clock. ``resumed_at`` is None while that lasts."""
 
+    id: int
     plan_id: str
     who: str
     reason: str
-    mark: int
     at: str
+    resumed_by: str
+    resumed_at: str | None
 
     @property
     def said(self) -> str:
-        """By whom it is paused, since when and why, as a clause."""
-        return f"paused by {self.who} since {self.at} UTC{': ' if self.reason else ''}{self.reason}"
+        """By whom it is paused, since when and why, as a clause on one line."""
+        who, why = (" ".join(each.split())[:_MOST_CHARS] for each in (self.who, self.reason))
+        return f"paused by {who or 'somebody'} since {self.at} UTC{': ' if why else ''}{why}"
+
+    @property
+    def text(self) -> str:
+        """The same as a sentence about its plan, without a full stop."""
+        return f"plan {self.plan_id} is {self.said}"
 
 
 class ArchiveRow(NamedTuple):

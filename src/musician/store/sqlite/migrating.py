@@ -29,6 +29,22 @@ from musician.store.sqlite.versions import (
 _RENAMED = (("limits", "provider", "account"),)
 """Table, old and new name of columns that were called otherwise between two releases."""
 
+_KEEP_PAUSES = """
+INSERT INTO plan_pauses (plan_id, who, reason, at)
+SELECT plan_id, who, reason, at FROM pauses
+WHERE plan_id IN (SELECT plan_id FROM plans WHERE finished_at IS NULL)
+  AND plan_id NOT IN (SELECT plan_id FROM plan_pauses WHERE resumed_at IS NULL);
+INSERT INTO orchestration_messages (task_id, from_session, message_type, message)
+SELECT t.task_id, 'task-00', 'go_on', 'the pause is the plan''s own'
+FROM pauses p JOIN orchestration_tasks t ON t.plan_id = p.plan_id
+JOIN orchestration_messages m ON m.id = (
+    SELECT max(id) FROM orchestration_messages
+    WHERE task_id = t.task_id AND from_session = 'task-00' AND message_type IN ('pause', 'go_on'))
+WHERE m.message_type = 'pause' AND m.id > p.mark;
+DROP TABLE pauses
+"""
+"""Between two releases a paused plan had a row in ``pauses``, and each of its tasks was told to pause."""
+
 
 def create_schema(connection: apsw.Connection) -> None:
     """Make what a fresh database has, unless somebody else just did."""
@@ -49,6 +65,8 @@ def take_up(connection: apsw.Connection) -> None:
         drop_triggers(connection)
         _rename_columns(connection)
         _add_what_is_missing(connection)
+        if connection.table_exists(None, "pauses"):
+            connection.execute(_KEEP_PAUSES)
         connection.execute(load_queries()["order_the_rest"])
         make_guards(connection)
 

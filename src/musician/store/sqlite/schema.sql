@@ -464,15 +464,19 @@ CREATE TABLE dropped (
     dropped_at TEXT NOT NULL DEFAULT (datetime('now'))
 ) WITHOUT ROWID;
 
--- Plans that a person has paused: while a row stands, nothing of its plan is claimed. ``mark`` is the newest message
--- there was: which tasks were told to pause for it, and which stood still before, follows from that.
-CREATE TABLE pauses (
-    plan_id TEXT NOT NULL PRIMARY KEY,
-    who     TEXT NOT NULL,
-    reason  TEXT NOT NULL,  -- "" where none was given
-    mark    INTEGER NOT NULL,
-    at      TEXT NOT NULL DEFAULT (datetime('now'))
-) WITHOUT ROWID;
+-- When a plan was paused, by whom and why, and until when. While a row has no end nothing of its plan is claimed or
+-- begun.
+CREATE TABLE plan_pauses (
+    id         INTEGER PRIMARY KEY AUTOINCREMENT CHECK (id > 0),
+    plan_id    TEXT NOT NULL,
+    who        TEXT NOT NULL DEFAULT '',
+    reason     TEXT NOT NULL DEFAULT '',
+    at         TEXT NOT NULL DEFAULT (datetime('now')),
+    resumed_by TEXT NOT NULL DEFAULT '',
+    resumed_at TEXT
+);
+
+CREATE UNIQUE INDEX plan_pauses_open ON plan_pauses (plan_id) WHERE resumed_at IS NULL;
 
 -- The settings file as it was when a plan was locked or amended: what a step writes into it later is not in force.
 CREATE TABLE plan_settings (

@@ -85,6 +85,8 @@ class Troubles:
     """A person's, at any moment: to play a task again, perhaps from its start, or to go on without it."""
     workers: int = 0
     """Who claim beside the conductor."""
+    pauses: int = 0
+    """Of the plan, by a person, at any moment and for any while."""
 
 
 class Simulation:
@@ -98,13 +100,15 @@ class Simulation:
         self.computer = Computer(self.dice, deaths=troubles.deaths, chance=0.004)
         self.repository = Repository(folder, plan, self.dice, conflicts=troubles.conflicts)
         self.left = Counter(failures=troubles.failures, reds=troubles.reds, questions=troubles.questions)
-        self.left["orders"] = troubles.orders
+        self.left["orders"], self.left["pauses"] = troubles.orders, troubles.pauses
         self.workers = troubles.workers
         self.red_trees: dict[str, bool] = {}
         self.playing: Counter[str] = Counter()
         self.said: list[tuple[float, str, str]] = []
         """When which item of a task was done."""
         self.is_complete = False
+        self.begun: Counter[str] | None = None
+        """What was begun of each task since the plan was paused; None while it is not."""
         self._opened = ExitStack()
         self._unused: list[SqliteStore] = []
         self.musicians: anyio.abc.TaskGroup
@@ -149,6 +153,7 @@ class Simulation:
                 for _ in range(self.workers):
                     self.musicians.start_soon(self._worker, self.computer.start())
                 self.musicians.start_soon(self._give_orders)
+                self.musicians.start_soon(self._pause_now_and_then)
                 for _ in range(MOST_RUNS):
                     if await self._conduct() is Ending.COMPLETE and not self._takes_back():
                         self.is_complete = True
@@ -180,9 +185,10 @@ class Simulation:
         return ending
 
     def _answer(self) -> None:
-        """Act as the person between two runs: approve what may be approved, and say how to go on with the
-        rest.
+        """Act as the person between two runs: let the plan go on, approve what may be approved, and say how to go on
+        with the rest.
         """
+        self._resume()
         with self.store() as store:
             for ask in service.open_asks(store):
                 if self.happens("orders", 0.5):
@@ -203,6 +209,29 @@ class Simulation:
             with self.store() as store:
                 if self.happens("orders", 0.5):
                     self._order(store, self.dice.choice(list(self.plan.tasks)).task_id)
+
+    async def _pause_now_and_then(self) -> None:
+        while True:
+            await anyio.sleep(self.dice.uniform(0.1, 5))
+            if not self.happens("pauses", 0.3):
+                continue
+            with suppress(MusicianError):  # it is complete
+                with self.store() as store:
+                    service.pause_plan(store, self.plan.plan_id, who="ada", reason="lunch")
+                self.begun = Counter()
+            await anyio.sleep(self.dice.choice((1.0, 10.0, 2 * A_LONG_WHILE_S)) * self.dice.random())
+            self._resume()
+
+    def _resume(self) -> None:
+        with self.store() as store, suppress(MusicianError):
+            service.resume_plan(store, self.plan.plan_id, who="ada")
+        self.begun = None
+
+    def begin(self, task_id: str) -> None:
+        """Check that a piece may begin: of a paused plan, only one whose session had looked before."""
+        if self.begun is not None:
+            self.begun[task_id] += 1
+            assert self.begun[task_id] == 1, f"{task_id} is played on while the plan is paused"
 
     def _order(self, store: Store, task_id: str) -> None:
         """Stop a task, have it played again, perhaps from its start, or skip it; many moments are none for that."""
@@ -346,6 +375,7 @@ class Player:
         playing, task_id = self.simulation.playing, piece.task_id
         playing[task_id] += 1
         assert playing[task_id] == 1, f"two agents play {task_id} at the same time"
+        self.simulation.begin(task_id)
         try:
             return await self._play(piece, tell)
         finally:

@@ -15,9 +15,10 @@ FROM (SELECT seq FROM changes WHERE seq <= :until ORDER BY seq DESC LIMIT :most)
 
 -- name: news_of
 -- How far the order has come since :seq, and whether any of it is of one of these tasks, a list in JSON; of any without
--- a list. What sessions note of their own work counts for who wants :journals.
+-- a list. What is said beside the conductor's row, that a plan is paused, is of all. What sessions note of their own work counts for who wants :journals.
 SELECT coalesce(max(seq), :seq) AS seq,
-       coalesce(max((:task_ids IS NULL OR task_id IN (SELECT value FROM json_each(:task_ids)))
+       coalesce(max((:task_ids IS NULL OR task_id IN (SELECT value FROM json_each(:task_ids))
+                     OR (task_id = 'task-00' AND source = 'message'))
                     AND (:journals OR source NOT IN ('journal', 'usage'))), 0) AS has_moved
 FROM changes WHERE seq > :seq;
 

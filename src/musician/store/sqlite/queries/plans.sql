@@ -47,21 +47,6 @@ WHERE plan_id = :plan_id AND finished_at IS NOT NULL
   AND EXISTS (SELECT 1 FROM orchestration_tasks t
               WHERE t.plan_id = :plan_id AND t.state <> 'complete' AND NOT /*SETTLED*/);
 
--- name: pause_plan
--- The first word stands: a second pause changes nothing.
-INSERT INTO pauses (plan_id, who, reason, mark)
-VALUES (:plan_id, :who, :reason, (SELECT coalesce(max(id), 0) FROM orchestration_messages))
-ON CONFLICT (plan_id) DO NOTHING;
-
--- name: resume_plan
-DELETE FROM pauses WHERE plan_id = :plan_id;
-
--- name: pause
-SELECT * FROM pauses WHERE plan_id = :plan_id;
-
--- name: pauses
-SELECT * FROM pauses ORDER BY plan_id;
-
 -- name: add_phase
 INSERT INTO phases (plan_id, number, title) VALUES (:plan_id, :number, :title)
 ON CONFLICT (plan_id, number) DO UPDATE SET title = excluded.title;

@@ -68,8 +68,8 @@ SELECT (SELECT message FROM orchestration_messages
         WHERE c.task_id = :task_id AND t.session_id IS NOT NULL AND t.state IN (/*ACTIVE*/)
         ORDER BY c.other LIMIT 1) AS at_work,
        EXISTS (SELECT 1 FROM conductor_sessions WHERE session_id = :session_id) AS conducts,
-       EXISTS (SELECT 1 FROM orchestration_tasks t JOIN pauses p ON p.plan_id = t.plan_id
-               WHERE t.task_id = :task_id) AS is_paused;
+       EXISTS (SELECT 1 FROM orchestration_tasks t JOIN plan_pauses p ON p.plan_id = t.plan_id
+               WHERE t.task_id = :task_id AND p.resumed_at IS NULL) AS is_paused;
 
 -- name: claim_task
 -- The sources' claim, with its guard clause. The triggers refuse a live owner or a missing instruction by
