@@ -63,7 +63,7 @@ def plan_paused(turn: Turn, given: i.PlanPaused) -> None:
     turn.set(plan_pause=given.text)
 
 
-def plan_resumed(turn: Turn) -> None:
+def plan_resumed(turn: Turn, _: i.PlanResumed) -> None:
     turn.set(plan_pause="")
     _go_on_after_pause(turn)
 
@@ -75,7 +75,7 @@ def _go_on_after_pause(turn: Turn) -> None:
         go_on(turn)
 
 
-def person_came(turn: Turn) -> None:
+def person_came(turn: Turn, _: i.PersonCame) -> None:
     """Stop what runs, and release the conversation at the boundary that follows; a verdict is awaited first."""
     turn.set(is_wanted=True)
     if turn.state.mode in BUSY:
@@ -94,6 +94,10 @@ def person_left(turn: Turn, given: i.PersonLeft) -> None:
     else:
         turn.write(given_back)
         go_on(turn)
+
+
+def limit_lifted(turn: Turn, _: i.LimitLifted) -> None:
+    go_on(turn)
 
 
 def exit_requested(turn: Turn, given: i.ExitWasRequested) -> None:

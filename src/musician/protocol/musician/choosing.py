@@ -11,6 +11,7 @@ from musician.protocol.musician import inputs as i
 from musician.protocol.musician import ready as r
 from musician.protocol.musician.boundary import (
     complete_task,
+    exit_claim,
     play,
     report_failure,
     rework,
@@ -49,7 +50,7 @@ def end(turn: Turn, given: i.EndingChosen) -> None:
     _keep(turn, state.program.play(given.item))
 
 
-def correct(turn: Turn) -> None:
+def correct(turn: Turn, _: i.CorrectionChosen) -> None:
     """End the conductor's next correction step: it is committed first, and then done (D17)."""
     following = turn.state.next_item
     if not isinstance(following, Play) or following.correction is None:
@@ -99,7 +100,7 @@ def fail(turn: Turn, given: i.FailureChosen) -> None:
     report_failure(turn, item, given.text, report=given.report)
 
 
-def warn_of_context(turn: Turn) -> None:
+def warn_of_context(turn: Turn, _: i.WarningChosen) -> None:
     if turn.state.used_pct is None:
         raise BadField(
             field="context", value="", reason="a context warning says how much is used: --context PCT"
@@ -108,7 +109,13 @@ def warn_of_context(turn: Turn) -> None:
     warn(turn)
 
 
-def complete(turn: Turn) -> None:
+def leave(turn: Turn, given: i.LeavingChosen) -> None:
+    """Exit, whatever it stands at."""
+    turn.set(leave_reason=given.reason)
+    exit_claim(turn, handoff=given.handoff, notes=given.notes)
+
+
+def complete(turn: Turn, _: i.CompletionChosen) -> None:
     _check_corrected(turn.state)
     complete_task(turn)
 

@@ -22,6 +22,9 @@ The handlers are grouped by the source of their inputs: ``playing`` (running pie
 ``choosing`` (a session by hand), and here (the beginning and end of the session).
 """
 
+from collections.abc import Callable, Mapping
+from typing import Any
+
 from musician.protocol.errors import UnexpectedInput
 from musician.protocol.journal import EntryKind
 from musician.protocol.musician import choosing
@@ -30,6 +33,7 @@ from musician.protocol.musician import ready as r
 from musician.protocol.musician.answers import (
     exit_requested,
     judged,
+    limit_lifted,
     message,
     pause_asked,
     pause_lifted,
@@ -39,7 +43,7 @@ from musician.protocol.musician.answers import (
     plan_resumed,
     timed_out,
 )
-from musician.protocol.musician.boundary import exit_claim, exit_soon, go_on
+from musician.protocol.musician.boundary import exit_soon, go_on
 from musician.protocol.musician.playing import measure, piece_ended, reported, verification_ended
 from musician.protocol.musician.program import CheckpointItem
 from musician.protocol.musician.state import BUSY, Mode, MusicianState, PendingInstruction
@@ -54,129 +58,6 @@ _STARTED = frozenset(Mode) - {Mode.NEW, Mode.ENDED}
 _CHOOSING = frozenset({Mode.CHOOSING})
 _BY_HAND = _CHOOSING | {Mode.AWAITING_VERDICT}
 """The modes of a session by hand between two verbs. The engine does not see what such a session runs itself."""
-_ACCEPTS: dict[type[object], frozenset[Mode]] = {
-    i.Started: frozenset({Mode.NEW}),
-    i.PieceEnded: _RUNNING,
-    i.VerificationEnded: frozenset({Mode.VERIFYING, Mode.STOPPING}),
-    i.ContextTold: _STARTED,
-    i.DeviationTold: _RUNNING | _BY_HAND,
-    i.SelfCorrectionTold: _RUNNING | _BY_HAND,
-    i.QuestionTold: _RUNNING | _BY_HAND,
-    i.PartialTold: _RUNNING,
-    i.AnswerTold: _RUNNING,
-    i.VerdictArrived: frozenset({Mode.AWAITING_VERDICT}),
-    i.MessageArrived: _STARTED,
-    i.Steered: _STARTED,
-    i.PauseAsked: _STARTED,
-    i.PauseLifted: _STARTED,
-    i.PlanPaused: _STARTED,
-    i.PlanResumed: _STARTED,
-    i.ExitWasRequested: _STARTED,
-    i.PersonCame: _STARTED - {Mode.CHOOSING, Mode.WITH_PERSON},
-    i.PersonLeft: _STARTED,
-    i.WaitTimedOut: _BY_HAND | {Mode.AWAITING_ANSWER, Mode.PAUSED},
-    i.LimitLifted: frozenset({Mode.LIMITED}),
-    i.StopAsked: _STARTED,
-    i.ClaimWasLost: _STARTED | {Mode.NEW},
-    i.BeginningChosen: _CHOOSING,
-    i.EndingChosen: _BY_HAND,
-    i.CorrectionChosen: _CHOOSING,
-    i.SkippingChosen: _CHOOSING,
-    i.CheckpointChosen: _CHOOSING,
-    i.FailureChosen: _BY_HAND,
-    i.LeavingChosen: _BY_HAND,
-    i.WarningChosen: _BY_HAND,
-    i.CompletionChosen: _CHOOSING,
-}
-
-
-def step(state: MusicianState, given: i.Input) -> tuple[MusicianState, r.Ready]:
-    """Take one input. The records of the result must be stored before its acts are begun."""
-    if not takes(state, given):
-        raise UnexpectedInput(what=type(given).__name__, mode=state.mode)
-    turn = Turn(state)
-    _take(turn, given)
-    return turn.state, r.Ready(records=tuple(turn.records), acts=tuple(turn.acts))
-
-
-def takes(state: MusicianState, given: i.Input) -> bool:
-    """Whether the input is possible now: the mode accepts it, and it is about the item that runs."""
-    if state.mode not in _ACCEPTS[type(given)]:
-        return False
-    verifies = isinstance(state.current, CheckpointItem) and not state.rework_item
-    match given:
-        case i.PieceEnded(ending=i.PieceEnding.STOPPED):
-            return state.mode is Mode.STOPPING
-        case i.PieceEnded():  # a verification that has begun ends with an input of its own
-            can_be = given.ending is not i.PieceEnding.DONE or not verifies
-            return can_be and given.item == state.item
-        case i.VerificationEnded():
-            return verifies
-        case i.VerdictArrived():
-            return given.state in VERDICTS or given.state is State.EXIT_REQUESTED
-        case _:
-            return True
-
-
-def _take(turn: Turn, given: i.Input) -> None:
-    match given:
-        case i.Started():
-            _start(turn, given)
-        case i.PieceEnded():
-            piece_ended(turn, given)
-        case i.VerificationEnded():
-            verification_ended(turn, given)
-        case i.ContextTold():
-            measure(turn, given)
-        case i.DeviationTold() | i.SelfCorrectionTold() | i.QuestionTold() | i.PartialTold() | i.AnswerTold():
-            reported(turn, given)
-        case i.VerdictArrived():
-            judged(turn, given)
-        case i.MessageArrived():
-            message(turn, given)
-        case i.Steered():
-            turn.carry(given.message_id)
-        case i.PauseAsked():
-            pause_asked(turn, given)
-        case i.PauseLifted():
-            pause_lifted(turn, given)
-        case i.PlanPaused():
-            plan_paused(turn, given)
-        case i.PlanResumed():
-            plan_resumed(turn)
-        case i.ExitWasRequested():
-            exit_requested(turn, given)
-        case i.PersonCame():
-            person_came(turn)
-        case i.PersonLeft():
-            person_left(turn, given)
-        case i.WaitTimedOut():
-            timed_out(turn, given)
-        case i.LimitLifted():
-            go_on(turn)
-        case i.StopAsked():
-            _stop(turn, given.reason)
-        case i.LeavingChosen():
-            turn.set(leave_reason=given.reason)
-            exit_claim(turn, handoff=given.handoff, notes=given.notes)
-        case i.BeginningChosen():
-            choosing.begin(turn, given)
-        case i.EndingChosen():
-            choosing.end(turn, given)
-        case i.CorrectionChosen():
-            choosing.correct(turn)
-        case i.SkippingChosen():
-            choosing.skip(turn, given)
-        case i.CheckpointChosen():
-            choosing.submit(turn, given)
-        case i.FailureChosen():
-            choosing.fail(turn, given)
-        case i.WarningChosen():
-            choosing.warn_of_context(turn)
-        case i.CompletionChosen():
-            choosing.complete(turn)
-        case _:
-            _lose(turn)
 
 
 def _start(turn: Turn, given: i.Started) -> None:
@@ -207,18 +88,90 @@ def _start(turn: Turn, given: i.Started) -> None:
     go_on(turn)
 
 
-def _stop(turn: Turn, reason: str) -> None:
+def _stop(turn: Turn, given: i.StopAsked) -> None:
     """End the process: exit, or leave the row as it is while a verdict is awaited (D7)."""
     if turn.state.mode is Mode.AWAITING_VERDICT:
         turn.set(leave_reason=ENDED_WAITING)
         turn.records.append(replace(leaving(turn.state), stays=True))
-        turn.end(r.EndKind.WAITING, reason)
+        turn.end(r.EndKind.WAITING, given.reason)
     else:
-        exit_soon(turn, reason, at_once=True)
+        exit_soon(turn, given.reason, at_once=True)
 
 
-def _lose(turn: Turn) -> None:
+def _lose(turn: Turn, _: i.ClaimWasLost) -> None:
     """End without writing anything: the session was fenced (D2)."""
     if turn.state.mode in BUSY:
         turn.stop_what_runs()
     turn.end(r.EndKind.LOST, "the claim was taken over")
+
+
+def _carry(turn: Turn, given: i.Steered) -> None:
+    turn.carry(given.message_id)
+
+
+_Handler = Callable[[Turn, Any], None]
+_TAKEN: Mapping[type[i.Input], tuple[frozenset[Mode], _Handler]] = {
+    i.Started: (frozenset({Mode.NEW}), _start),
+    i.PieceEnded: (_RUNNING, piece_ended),
+    i.VerificationEnded: (frozenset({Mode.VERIFYING, Mode.STOPPING}), verification_ended),
+    i.ContextTold: (_STARTED, measure),
+    i.DeviationTold: (_RUNNING | _BY_HAND, reported),
+    i.SelfCorrectionTold: (_RUNNING | _BY_HAND, reported),
+    i.QuestionTold: (_RUNNING | _BY_HAND, reported),
+    i.PartialTold: (_RUNNING, reported),
+    i.AnswerTold: (_RUNNING, reported),
+    i.VerdictArrived: (frozenset({Mode.AWAITING_VERDICT}), judged),
+    i.MessageArrived: (_STARTED, message),
+    i.Steered: (_STARTED, _carry),
+    i.PauseAsked: (_STARTED, pause_asked),
+    i.PauseLifted: (_STARTED, pause_lifted),
+    i.PlanPaused: (_STARTED, plan_paused),
+    i.PlanResumed: (_STARTED, plan_resumed),
+    i.ExitWasRequested: (_STARTED, exit_requested),
+    i.PersonCame: (_STARTED - {Mode.CHOOSING, Mode.WITH_PERSON}, person_came),
+    i.PersonLeft: (_STARTED, person_left),
+    i.WaitTimedOut: (_BY_HAND | {Mode.AWAITING_ANSWER, Mode.PAUSED}, timed_out),
+    i.LimitLifted: (frozenset({Mode.LIMITED}), limit_lifted),
+    i.StopAsked: (_STARTED, _stop),
+    i.ClaimWasLost: (_STARTED | {Mode.NEW}, _lose),
+    i.BeginningChosen: (_CHOOSING, choosing.begin),
+    i.EndingChosen: (_BY_HAND, choosing.end),
+    i.CorrectionChosen: (_CHOOSING, choosing.correct),
+    i.SkippingChosen: (_CHOOSING, choosing.skip),
+    i.CheckpointChosen: (_CHOOSING, choosing.submit),
+    i.FailureChosen: (_BY_HAND, choosing.fail),
+    i.LeavingChosen: (_BY_HAND, choosing.leave),
+    i.WarningChosen: (_BY_HAND, choosing.warn_of_context),
+    i.CompletionChosen: (_CHOOSING, choosing.complete),
+}
+"""In which modes each input is accepted, and what handles it."""
+
+
+def step(state: MusicianState, given: i.Input) -> tuple[MusicianState, r.Ready]:
+    """Take one input. The records of the result must be stored before its acts are begun."""
+    if not takes(state, given):
+        raise UnexpectedInput(what=type(given).__name__, mode=state.mode)
+    turn = Turn(state)
+    _, handle = _TAKEN[type(given)]
+    handle(turn, given)
+    return turn.state, r.Ready(records=tuple(turn.records), acts=tuple(turn.acts))
+
+
+def takes(state: MusicianState, given: i.Input) -> bool:
+    """Whether the input is possible now: the mode accepts it, and it is about the item that runs."""
+    modes, _ = _TAKEN[type(given)]
+    if state.mode not in modes:
+        return False
+    verifies = isinstance(state.current, CheckpointItem) and not state.rework_item
+    match given:
+        case i.PieceEnded(ending=i.PieceEnding.STOPPED):
+            return state.mode is Mode.STOPPING
+        case i.PieceEnded():  # a verification that has begun ends with an input of its own
+            can_be = given.ending is not i.PieceEnding.DONE or not verifies
+            return can_be and given.item == state.item
+        case i.VerificationEnded():
+            return verifies
+        case i.VerdictArrived():
+            return given.state in VERDICTS or given.state is State.EXIT_REQUESTED
+        case _:
+            return True
