@@ -20,9 +20,10 @@ from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.reporting.standing import standings_of
 from musician.runtime.conductor.facts import Gatherer, Memory
+from musician.runtime.conductor.plan_run import PlanRun, RunOptions
 from musician.runtime.conductor.ticks import Ticks
-from musician.runtime.plantrees import GitPlanTrees
 from musician.runtime.program import programs_of
+from musician.runtime.world import WORLD
 from musician.trees.root import find_root
 
 if TYPE_CHECKING:
@@ -310,11 +311,11 @@ def test_nobody_is_called_stale_right_after_the_machine_slept(stage: "Stage") ->
     silent(stage, "by-hand")
     plan = load_plan(stage.plan, root=stage.root)
     memory = Memory(ticks=Ticks(settings=Settings(), own_clock_s=MACHINE.clock_s))
-    root = find_root(stage.root)
-    trees = GitPlanTrees(root=root, plan=plan, base="HEAD")
-    gatherer = Gatherer(
-        machine=MACHINE, root=root, trees=trees, plan=plan, memory=memory, settings=Settings(), jobs=1
-    )
+    row = service.plan_row(stage.store, plan.plan_id)
+    assert row is not None
+    options = RunOptions(jobs=1)
+    run = PlanRun(find_root(stage.root), stage.store, plan, row, Settings(), options, WORLD)
+    gatherer = Gatherer(run=run, memory=memory)
     seen = []
     for slept_s in (0, 3600):
         memory.ticks.waited(memory.ticks.now_s() - slept_s, at_most_s=2)

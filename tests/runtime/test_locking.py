@@ -27,6 +27,7 @@ from musician.protocol.states import State
 from musician.runtime.adding import add_task_file, add_to_plan
 from musician.runtime.conductor.conduct import conduct
 from musician.runtime.conductor.conductor_lock import hold_conductor_lock
+from musician.runtime.conductor.plan_run import RunOptions
 from musician.runtime.locking import amend_plan_file, changing_plans, check_ids, lock_plan_file
 from musician.runtime.world import WORLD
 from musician.service.documents import latest_document
@@ -259,7 +260,7 @@ def test_a_plan_that_was_amended_after_it_was_read_is_not_conducted(place: Place
     path = place.root.path / "PLAN.md"
     read = lock_plan_file(place.root, place.store, path, SETTINGS)
     amend_plan_file(place.root, place.store, place.write(plan_text(task(1), task(2))), SETTINGS)
-    play = partial(conduct, place.root, place.store, read, settings=SETTINGS, jobs=1)
+    play = partial(conduct, place.root, place.store, read, settings=SETTINGS, options=RunOptions(jobs=1))
     with pytest.raises(PlanChanged):
         anyio.run(play)
     assert service.task_row(place.store, "task-01").state is State.WATCHING

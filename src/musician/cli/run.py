@@ -26,6 +26,7 @@ from musician.reporting.standing import Standing
 from musician.runtime.beginnings import notes_at_the_start
 from musician.runtime.cleaning import clean, clean_task
 from musician.runtime.conductor.conduct import Ending, conduct
+from musician.runtime.conductor.plan_run import Audience, RunOptions
 from musician.runtime.in_force import settings_of_plan
 from musician.runtime.locking import lock_plan_file
 from musician.runtime.notifying import Notifier, own_terminal, ways_of
@@ -126,15 +127,21 @@ def run(
         app.store,
         locked,
         settings=settings,
-        jobs=jobs,
-        agent=agent,
-        review=None if review is None else Review(review),
-        answers=None if answers is None else Answers(answers),
-        avoids_conflicts=avoids_conflicts,
-        on_look=on_look,
-        on_base=view.on_base,
-        on_note=view.note,
-        on_complete=(lambda _: None) if is_kept else partial(clean_task, app.root, app.store, locked.plan_id),
+        options=RunOptions(
+            jobs=jobs,
+            agent=agent,
+            review=None if review is None else Review(review),
+            answers=None if answers is None else Answers(answers),
+            avoids_conflicts=avoids_conflicts,
+        ),
+        audience=Audience(
+            on_look=on_look,
+            on_base=view.on_base,
+            on_note=view.note,
+            on_complete=(lambda _: None)
+            if is_kept
+            else partial(clean_task, app.root, app.store, locked.plan_id),
+        ),
     )
     for each in (*filter(None, map(say_left_open, away)), *notes_at_the_start(app.root, app.store, locked)):
         note(each)

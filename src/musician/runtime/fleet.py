@@ -24,10 +24,11 @@ from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.reporting.standing import standings_of
 from musician.runtime.conductor.facts import Gatherer, Memory, accounts_of
+from musician.runtime.conductor.plan_run import PlanRun, RunOptions
 from musician.runtime.conductor.ticks import Ticks
 from musician.runtime.in_force import settings_of_plan
 from musician.runtime.musician.work import play_task
-from musician.runtime.program import locked_plan, programs_of
+from musician.runtime.program import locked_plan
 from musician.runtime.tasks import raising_one
 from musician.runtime.world import WORLD, World
 from musician.store.listening import Listener
@@ -125,19 +126,12 @@ def _of_plan(
     plan = locked_plan(root, row.path, row.text, row.sha256)
     settings = settings_of_plan(store, row.plan_id, settings)
     views = service.everything(store, row.plan_id)
-    gatherer = Gatherer(
-        root=root,
-        trees=world.plan_trees(root, plan, row.base_commit),
-        machine=world.machine,
-        plan=plan,
-        memory=Memory(ticks=Ticks(settings=settings, own_clock_s=world.machine.clock_s)),
-        settings=settings,
-        jobs=len(views),
-        agent=agent,
-    )
+    run = PlanRun(root, store, plan, row, settings, RunOptions(jobs=len(views), agent=agent), world)
+    ticks = Ticks(settings=settings, own_clock_s=world.machine.clock_s)
+    gatherer = Gatherer(run=run, memory=Memory(ticks=ticks))
     closed = service.givings(service.closed_accounts(store))
     accounts = accounts_of(store, plan, settings)
-    for act in decide(gatherer.gather(standings_of(views, programs_of(plan)), closed, accounts)):
+    for act in decide(gatherer.gather(standings_of(views, run.programs), closed, accounts)):
         if isinstance(act, Launch):
             yield act.task_id
 

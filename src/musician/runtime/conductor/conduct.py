@@ -6,7 +6,6 @@ others write, on the end of a musician's process and on its own acts, and looks 
 """
 
 import signal
-from collections.abc import Callable
 from contextlib import nullcontext
 from enum import StrEnum
 from functools import partial
@@ -15,7 +14,7 @@ import anyio
 from anyio.to_thread import run_sync
 
 from musician import service
-from musician.plans.model import Answers, Plan, Require, Review
+from musician.plans.model import Plan, Require
 from musician.processes.identity import own_program
 from musician.protocol.conductor import engine as c
 from musician.protocol.conductor.acts import Finish, Standstill
@@ -25,22 +24,23 @@ from musician.protocol.names import CONDUCTOR
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.protocol.values import dataclass, replace
-from musician.reporting.standing import Standing, standings_of
+from musician.reporting.standing import standings_of
 from musician.runtime.conductor.conductor_lock import hold_conductor_lock
 from musician.runtime.conductor.facts import Gatherer, Memory, accounts_of
 from musician.runtime.conductor.forecasting import Forecaster
 from musician.runtime.conductor.merging import Merger
 from musician.runtime.conductor.performing import Performer
+from musician.runtime.conductor.plan_run import Audience, PlanRun, RunOptions
 from musician.runtime.conductor.plan_tests import PlanTest, try_all
 from musician.runtime.conductor.ticks import Ticks
 from musician.runtime.in_force import settings_of_plan
 from musician.runtime.players import check_players
-from musician.runtime.program import locked_plan, programs_of
+from musician.runtime.program import locked_plan
 from musician.runtime.tasks import raising_one
 from musician.runtime.world import WORLD, World
 from musician.service import Conducting
 from musician.store.port import Store
-from musician.store.rows import HumanRow, PlanRow
+from musician.store.rows import HumanRow
 from musician.trees.base import FastForward, Move
 from musician.trees.branches import integration_branch
 from musician.trees.root import Root
@@ -49,11 +49,8 @@ from musician.verification.baseline import Baseline
 LOOK_EVERY_S = 2.0
 """At the latest: who has died, for one, stands in no row."""
 
-OnLook = Callable[[tuple[Standing, ...]], None]
-OnBase = Callable[[Baseline], None]
-OnNote = Callable[[str], None]
-OnComplete = Callable[[str], None]
-"""Called in a thread, with the task's id."""
+
+_NOBODY = Audience()
 
 
 class Ending(StrEnum):
@@ -88,35 +85,23 @@ async def conduct(
     plan: Plan,
     *,
     settings: Settings,
-    jobs: int,
-    agent: str | None = None,
-    review: Review | None = None,
-    answers: Answers | None = None,
-    avoids_conflicts: bool = False,
-    on_look: OnLook = lambda _: None,
-    on_base: OnBase = lambda _: None,
-    on_complete: OnComplete = lambda _: None,
-    on_note: OnNote = lambda _: None,
+    options: RunOptions,
+    audience: Audience = _NOBODY,
     world: World = WORLD,
 ) -> Outcome:
     """Conduct a locked plan to its end, or to where a person is needed, or until this process is asked to stop.
 
-    ``agent``, ``review`` and ``answers`` override what the plan says; with ``jobs`` 0 nobody is launched.
-    ``on_look`` gets where every task stands after each look, ``on_base`` how each command that verifies them
-    ended on the base, ``on_complete`` each task that is complete and whose musician has ended, ``on_note`` what
-    somebody else did to the plan's branch, as a sentence. With
-    ``avoids_conflicts`` no task is begun that would touch what another has begun to touch, before that one is
-    merged. Raises :class:`ConductorRunning`, :class:`AgentUnavailable`, :class:`PriceUnknown`,
-    :class:`InvalidPlan` for an agent that lacks what it needs, before anything is started, and
-    :class:`PlanChanged` if ``plan`` is no longer what is locked.
+    Raises :class:`ConductorRunning`, :class:`AgentUnavailable`, :class:`PriceUnknown`, :class:`InvalidPlan` for an
+    agent that lacks what it needs, before anything is started, and :class:`PlanChanged` if ``plan`` is no longer what
+    is locked.
     """
-    check_players(plan, settings, world, agent, plays=jobs > 0)
+    check_players(plan, settings, world, options.agent, plays=options.jobs > 0)
     machine = world.machine
     session_id = machine.new_id("conductor")
     with (
         hold_conductor_lock(root, session_id, machine),
         machine.adopting_orphans(settings.time.shutdown_grace_s),
-        world.launching() if jobs else nullcontext(),
+        world.launching() if options.jobs else nullcontext(),
     ):
         await run_sync(machine.sweep_scratch)
         row = await run_sync(service.plan_row, store, plan.plan_id)
@@ -126,75 +111,23 @@ async def conduct(
         claim = partial(service.start_conducting, store, session_id, other_is_alive=False, settings=settings)
         conducting = await run_sync(claim)
         await run_sync(service.register_program, store, CONDUCTOR, conducting.epoch, own_program())
-        run = _Run(
-            root,
-            store,
-            plan,
-            row,
-            settings,
-            jobs,
-            agent,
-            review,
-            answers,
-            avoids_conflicts,
-            on_look,
-            on_base,
-            on_complete,
-            on_note,
-            conducting,
-            world,
-        )
+        run = PlanRun(root, store, plan, row, settings, options, world)
         with raising_one():
-            return await run.to_the_end()
+            return await _Conductor(run, audience, conducting).to_the_end()
 
 
-class _Run:
-    """One run of one conductor."""
+class _Conductor:
+    """The one who conducts a run."""
 
-    def __init__(
-        self,
-        root: Root,
-        store: Store,
-        plan: Plan,
-        row: PlanRow,
-        settings: Settings,
-        jobs: int,
-        agent: str | None,
-        review: Review | None,
-        answers: Answers | None,
-        avoids_conflicts: bool,  # noqa: FBT001  # as its caller's
-        on_look: OnLook,
-        on_base: OnBase,
-        on_complete: OnComplete,
-        on_note: OnNote,
-        conducting: Conducting,
-        world: World,
-    ) -> None:
-        self._root, self._store, self._plan, self._row, self._settings = root, store, plan, row, settings
-        self._world = world
-        self._trees = world.plan_trees(root, plan, row.base_commit)
-        self._agent, self._on_look, self._conducting = agent, on_look, conducting
-        self._ticks = Ticks(settings=settings, own_clock_s=world.machine.clock_s)
-        self._views = service.PlanViews(store, plan.plan_id)
-        self._programs = programs_of(plan)
+    def __init__(self, run: PlanRun, audience: Audience, conducting: Conducting) -> None:
+        self._run, self._audience, self._conducting = run, audience, conducting
+        self._ticks = Ticks(settings=run.settings, own_clock_s=run.world.machine.clock_s)
+        self._views = service.PlanViews(run.store, run.plan.plan_id)
         self._memory = Memory(ticks=self._ticks)
-        self._gatherer = Gatherer(
-            root=root,
-            trees=self._trees,
-            machine=world.machine,
-            plan=plan,
-            memory=self._memory,
-            settings=settings,
-            jobs=jobs,
-            review=review,
-            answers=answers,
-            agent=agent,
-            avoids_conflicts=avoids_conflicts,
-        )
-        self._on_base, self._on_complete, self._on_note = on_base, on_complete, on_note
+        self._gatherer = Gatherer(run=run, memory=self._memory)
         self._over: set[str] = set()
         """Tasks that ``on_complete`` has got."""
-        self._forecaster = Forecaster(store, plan, self._trees)
+        self._forecaster = Forecaster(run)
         self._base: tuple[Baseline, ...] = ()
         self._base_tried = anyio.Event()
         self._trying_base = anyio.Lock()
@@ -209,30 +142,12 @@ class _Run:
         """Once it was not paused, or somebody at work: who has paused the plan since knows of this run."""
 
     async def to_the_end(self) -> Outcome:
-        await run_sync(service.retry_troubles, self._store, self._plan.plan_id)
-        merger = Merger(
-            root=self._root,
-            store=self._store,
-            plan=self._plan,
-            trees=self._trees,
-            settings=self._settings,
-            world=self._world,
-            on_note=self._on_note,
-        )
-        with self._store.listen() as self._ear:
+        await run_sync(service.retry_troubles, self._run.store, self._run.plan.plan_id)
+        merger = Merger(run=self._run, on_note=self._audience.on_note)
+        with self._run.store.listen() as self._ear:
             async with anyio.create_task_group() as group:
-                performer = self._performer = Performer(
-                    root=self._root,
-                    store=self._store,
-                    plan=self._plan,
-                    settings=self._settings,
-                    memory=self._memory,
-                    merger=merger,
-                    trees=self._trees,
-                    group=group,
-                    wake=self.wake,
-                    agent=self._agent,
-                    world=self._world,
+                performer = Performer(
+                    run=self._run, memory=self._memory, merger=merger, group=group, wake=self.wake
                 )
                 group.start_soon(self._heed_signals)
                 group.start_soon(self._try_the_base)
@@ -249,20 +164,20 @@ class _Run:
                     ending = Ending.INTERRUPTED
                 await performer.stop_all(self._stopped_by)
                 group.cancel_scope.cancel()
-        if not self._store.is_there():
+        if not self._run.store.is_there():
             raise DatabaseUnusable(
-                path=self._store.name,
+                path=self._run.store.name,
                 kind="gone",
                 detail="the database was removed or replaced while the run was at work (git clean -ffdx does that)",
                 remedy="put it back, or `musician init` and run the plan again: it goes on from what is merged and"
-                f" committed under {integration_branch(self._plan.plan_id).rpartition('/')[0]}/",
+                f" committed under {integration_branch(self._run.plan.plan_id).rpartition('/')[0]}/",
             )
         return await self._leave(ending, plan_tests or ())
 
     async def _loop(self, performer: Performer) -> Ending:
         while True:
             orchestra = await self._look()
-            if self._stopping or not self._store.is_there():
+            if self._stopping or not self._run.store.is_there():
                 return Ending.INTERRUPTED
             for task in orchestra.tasks:
                 if task.state is State.COMPLETE and not task.is_running and task.task_id not in self._over:
@@ -283,10 +198,10 @@ class _Run:
         """Whether the plan was paused before this run began, and nobody has been at work on it since."""
         if orchestra.paused != self._paused:
             self._paused = orchestra.paused
-            self._on_note(
-                f"{orchestra.paused}. Nothing is begun until `musician plan resume {self._plan.plan_id}`"
+            self._audience.on_note(
+                f"{orchestra.paused}. Nothing is begun until `musician plan resume {self._run.plan.plan_id}`"
                 if orchestra.paused
-                else f"plan {self._plan.plan_id} goes on"
+                else f"plan {self._run.plan.plan_id} goes on"
             )
         owners = (each.owner for each in orchestra.tasks)
         is_at_work = any(each.is_running for each in orchestra.tasks) or any(
@@ -297,7 +212,7 @@ class _Run:
 
     async def _tell_complete(self, task_id: str) -> None:
         with anyio.CancelScope(shield=True):
-            await run_sync(self._on_complete, task_id)
+            await run_sync(self._audience.on_complete, task_id)
 
     async def _is_still_whole(self) -> bool:
         """Whether nothing was added, or is to be played again, while the plan's tests ran."""
@@ -305,23 +220,17 @@ class _Run:
 
     async def _take_up(self) -> None:
         """Go on with the plan as it was amended, if it was. Who plays a task of it is not concerned."""
-        if await run_sync(service.locked_hash, self._store, self._plan.plan_id) in (None, self._plan.sha256):
+        store, plan = self._run.store, self._run.plan
+        if await run_sync(service.locked_hash, store, plan.plan_id) in (None, plan.sha256):
             return
-        row = await run_sync(service.plan_row, self._store, self._plan.plan_id)
+        row = await run_sync(service.plan_row, store, plan.plan_id)
         if row is None:
             return
-        plan = await run_sync(locked_plan, self._root, row.path, row.text, row.sha256)
+        plan = await run_sync(locked_plan, self._run.root, row.path, row.text, row.sha256)
         if plan.sha256 != row.sha256:  # an instruction file was changed once more since
             raise PlanChanged(plan_id=row.plan_id, path=row.path, difference="")
-        kept = await run_sync(settings_of_plan, self._store, row.plan_id, self._settings)
-        trees = await run_sync(self._world.plan_trees, self._root, plan, row.base_commit)
-        self._plan, self._row, self._settings, self._trees = plan, row, kept, trees
-        self._programs = programs_of(plan)
-        self._gatherer = replace(self._gatherer, plan=plan, trees=trees, settings=kept)
-        performer = self._performer
-        performer.plan, performer.trees, performer.settings = plan, trees, kept
-        performer.merger = replace(performer.merger, plan=plan, trees=trees, settings=kept)
-        self._forecaster.take_up(plan)
+        kept = await run_sync(settings_of_plan, self._run.store, row.plan_id, self._run.settings)
+        await run_sync(self._run.take_up, plan, row, kept)
         self._base_tried = anyio.Event()
         self._group.start_soon(self._try_the_base)
 
@@ -329,13 +238,13 @@ class _Run:
         """Try the base in the background; whoever needs the result earlier waits for it."""
         tried, told = self._base_tried, self._base
         async with self._trying_base:
-            base = await self._try_all(self._row.base_commit)
+            base = await self._try_all(self._run.row.base_commit)
         if tried is not self._base_tried:
             return  # the plan was amended meanwhile, which has it tried anew
         self._base = base
         for baseline in base:
             if baseline not in told:
-                self._on_base(baseline)
+                self._audience.on_base(baseline)
         tried.set()
         self.wake()
 
@@ -343,8 +252,8 @@ class _Run:
         """Try the base and the merged whole; None if the run is asked to stop."""
         with self._trying:
             await self._base_tried.wait()
-            tip = await run_sync(self._trees.tip)
-            now = await self._try_all(tip or self._row.base_commit, is_end=True)
+            tip = await run_sync(self._run.trees.tip)
+            now = await self._try_all(tip or self._run.row.base_commit, is_end=True)
             return tuple(
                 PlanTest(before=before, now=after) for before, after in zip(self._base, now, strict=False)
             )
@@ -352,23 +261,23 @@ class _Run:
 
     async def _try_all(self, commit: str, *, is_end: bool = False) -> tuple[Baseline, ...]:
         return await try_all(
-            self._root,
-            self._store,
-            self._plan,
+            self._run.root,
+            self._run.store,
+            self._run.plan,
             commit,
-            settings=self._settings,
-            world=self._world,
+            settings=self._run.settings,
+            world=self._run.world,
             is_end=is_end,
         )
 
     async def _look(self) -> Orchestra:
         await self._take_up()
         views = await run_sync(self._views.now)
-        standings = standings_of(views, self._programs)
-        self._on_look(standings)
-        self._ticks.looked(await run_sync(service.clock_s, self._store))
-        closed = service.givings(await run_sync(service.closed_accounts, self._store))
-        accounts = await run_sync(accounts_of, self._store, self._plan, self._settings)
+        standings = standings_of(views, self._run.programs)
+        self._audience.on_look(standings)
+        self._ticks.looked(await run_sync(service.clock_s, self._run.store))
+        closed = service.givings(await run_sync(service.closed_accounts, self._run.store))
+        accounts = await run_sync(accounts_of, self._run.store, self._run.plan, self._run.settings)
         orchestra = await run_sync(self._gatherer.gather, standings, closed, accounts)
         self._forecaster.on_look(standings, c.held_back(orchestra))
         return orchestra
@@ -378,36 +287,40 @@ class _Run:
         await self._ear.heard(LOOK_EVERY_S)
         self._ticks.waited(before_s, at_most_s=LOOK_EVERY_S)
         now_s = self._ticks.now_s()
-        if now_s - self._last_beat_s >= self._settings.conductor.beat_every_s:
+        if now_s - self._last_beat_s >= self._run.settings.conductor.beat_every_s:
             self._last_beat_s = now_s
-            if not await run_sync(service.beat_conductor, self._store, self._conducting):
+            if not await run_sync(service.beat_conductor, self._run.store, self._conducting):
                 self._stopping = True  # another conductor has taken our row
 
     def wake(self) -> None:
         self._ear.nudge()
 
     async def _heed_signals(self) -> None:
-        self._stopped_by = await self._world.machine.stop_requested()
+        self._stopped_by = await self._run.world.machine.stop_requested()
         self._stopping = True
         self._trying.cancel()
         self.wake()
 
     async def _leave(self, ending: Ending, plan_tests: tuple[PlanTest, ...]) -> Outcome:
-        if self._plan.require is Require.GREEN and not all(each.is_green for each in plan_tests):
+        if self._run.plan.require is Require.GREEN and not all(each.is_green for each in plan_tests):
             return replace(await self._interrupted(Ending.NEEDS_HUMAN), plan_tests=plan_tests)
         if ending is Ending.COMPLETE:
             moved = None
-            if any(task.isolation.value == "worktree" for task in self._plan.tasks):
-                moved = await run_sync(self._trees.forward, self._row.base_branch)
+            if any(task.isolation.value == "worktree" for task in self._run.plan.tasks):
+                moved = await run_sync(self._run.trees.forward, self._run.row.base_branch)
             if moved is not None and moved.move is Move.FAILED:
                 return await self._interrupted(ending, moved)
-            pruned = await run_sync(self._trees.prune)
-            finish = partial(service.finish_conducting, self._store, self._conducting, self._plan.plan_id)
+            pruned = await run_sync(self._run.trees.prune)
+            finish = partial(
+                service.finish_conducting, self._run.store, self._conducting, self._run.plan.plan_id
+            )
             if not await run_sync(finish):
                 ending = Ending.INTERRUPTED  # a task was added in the last moment
-            rows = await run_sync(service.tasks_of, self._store, self._plan.plan_id)
+            rows = await run_sync(service.tasks_of, self._run.store, self._run.plan.plan_id)
             skipped = {row.task_id for row in rows if row.skipped is not None}
-            unmerged = tuple(each for each in await run_sync(self._trees.without_work) if each not in skipped)
+            unmerged = tuple(
+                each for each in await run_sync(self._run.trees.without_work) if each not in skipped
+            )
             return Outcome(
                 ending=ending, moved=moved, pruned=pruned, unmerged=unmerged, plan_tests=plan_tests
             )
@@ -415,7 +328,7 @@ class _Run:
 
     async def _interrupted(self, ending: Ending, moved: FastForward | None = None) -> Outcome:
         """Return the outcome of a run that leaves something for the next."""
-        await run_sync(service.interrupt_conducting, self._store, self._conducting)
-        asks = await run_sync(service.open_asks, self._store)
+        await run_sync(service.interrupt_conducting, self._run.store, self._conducting)
+        asks = await run_sync(service.open_asks, self._run.store)
         paused = self._paused if ending is Ending.NEEDS_HUMAN else ""
         return Outcome(ending=ending, asks=asks, moved=moved, paused=paused)

@@ -6,9 +6,8 @@ from types import MappingProxyType
 
 from musician import service
 from musician.agents.registry import account_for
-from musician.plans.model import Answers, Changes, Isolation, Plan, Review, TaskSpec
+from musician.plans.model import Answers, Changes, Isolation, Plan, TaskSpec
 from musician.plans.touching import planned_files, shared_paths
-from musician.processes.machine import Machine
 from musician.protocol.conductor.means import BUDGET
 from musician.protocol.conductor.opinion import Opinion
 from musician.protocol.conductor.orchestra import OpenReport, Orchestra, Reviewer, Submitted, TaskFacts, Trial
@@ -32,14 +31,13 @@ from musician.protocol.states import State
 from musician.protocol.values import dataclass, replace
 from musician.reporting.owners import is_about_to_play, owner_of
 from musician.reporting.standing import Standing
+from musician.runtime.conductor.plan_run import PlanRun
 from musician.runtime.conductor.ticks import Ticks
-from musician.runtime.plantrees import PlanTrees
 from musician.runtime.resuming.resolutions import open_trouble
 from musician.runtime.resuming.resumption import checkpoint_number
 from musician.service import TaskView
 from musician.store.port import Store
 from musician.store.rows import HistoryRow, JournalRow, SubmissionRow, VerificationRow
-from musician.trees.root import Root
 from musician.verification.earlier import failed_tests_of
 
 _WORK = frozenset(
@@ -75,19 +73,10 @@ class Memory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gatherer:
-    """Makes an :class:`Orchestra` from fresh facts. ``review``, ``answers`` and ``agent`` override every task's own."""
+    """Makes an :class:`Orchestra` from fresh facts."""
 
-    root: Root
-    trees: PlanTrees
-    machine: Machine
-    plan: Plan
+    run: PlanRun
     memory: Memory
-    settings: Settings
-    jobs: int
-    review: Review | None = None
-    answers: Answers | None = None
-    agent: str | None = None
-    avoids_conflicts: bool = False
 
     def gather(
         self,
@@ -100,7 +89,7 @@ class Gatherer:
         ``accounts`` are the tasks' own, and that of one that has used nothing by the name "".
         """
         standings = tuple(standings)
-        specs = {task.task_id: task for task in self.plan.tasks}
+        specs = {task.task_id: task for task in self.run.plan.tasks}
         tasks = tuple(
             replace(
                 self._facts(each, each.program, specs[each.task_id], closed),
@@ -112,7 +101,7 @@ class Gatherer:
             if each.program is not None
         )
         paused = next((each.view.plan_pause.text for each in standings if each.view.plan_pause), "")
-        return Orchestra(tasks=tasks, jobs=self.jobs, settings=self.settings, paused=paused)
+        return Orchestra(tasks=tasks, jobs=self.run.options.jobs, settings=self.run.settings, paused=paused)
 
     def _facts(
         self, standing: Standing, program: Program, spec: TaskSpec, closed: Mapping[str, Giving]
@@ -120,7 +109,7 @@ class Gatherer:
         view, row = standing.view.this_time, standing.view.row
         owner = self._owner(view)
         isolated = spec.isolation is Isolation.WORKTREE
-        account = account_for(spec, self.agent or spec.agent)
+        account = account_for(spec, self.run.options.agent or spec.agent)
         giving = closed.get(account)
         return TaskFacts(
             task_id=row.task_id,
@@ -129,21 +118,21 @@ class Gatherer:
             epoch=row.claim_epoch,
             owner=owner,
             is_running=row.task_id in self.memory.running
-            or (owner is None and is_about_to_play(self.root, row.task_id)),
+            or (owner is None and is_about_to_play(self.run.root, row.task_id)),
             is_playing=row.state not in (State.ERROR, State.NEEDS_REVIEW) and standing.plays_on,
             is_told_to_pause=bool(view.order_to_pause),
             is_paused=standing.is_paused,
             after=frozenset(spec.after),
-            conflicts=self.plan.conflicts_of(spec),
-            meets=self._meets(standing, spec) if self.avoids_conflicts else (),
+            conflicts=self.run.plan.conflicts_of(spec),
+            meets=self._meets(standing, spec) if self.run.options.avoids_conflicts else (),
             is_isolated=isolated,
             lacks_tree=isolated and owner not in (None, Owner.DEAD) and self._lacks_tree(view),
             is_merged=isolated and row.state is State.COMPLETE and self._is_merged(view),
-            reviewer=Reviewer((self.review or spec.review).value),
+            reviewer=Reviewer((self.run.options.review or spec.review).value),
             submitted=self._submitted(standing, program, spec) if row.state is State.NEEDS_REVIEW else None,
             report=_report(view) if row.state is State.ERROR else None,
             question=view.question and (view.question.id, question_asked(view.question.message)),
-            is_answered_by_agent=(self.answers or spec.answers) is Answers.AGENT,
+            is_answered_by_agent=(self.run.options.answers or spec.answers) is Answers.AGENT,
             answers=_answers(view),
             has_open_ask=bool(standing.asks),
             asked_ceilings=frozenset(ask.subject_id for ask in standing.asks if ask.kind == BUDGET),
@@ -165,9 +154,9 @@ class Gatherer:
         own = planned_files(spec)
         if standing.view.sessions or not own:
             return ()
-        others = (each for each in self.plan.tasks if each.task_id != spec.task_id)
+        others = (each for each in self.run.plan.tasks if each.task_id != spec.task_id)
         both = {
-            each.task_id: shared_paths(own, planned_files(each) | self.trees.touched(each.task_id))
+            each.task_id: shared_paths(own, planned_files(each) | self.run.trees.touched(each.task_id))
             for each in others
         }
         return tuple(meeting(other, tuple(sorted(paths))) for other, paths in both.items() if paths)
@@ -204,7 +193,7 @@ class Gatherer:
                 sent_back=_sent_back(standing, rounds[:-1]),
                 findings=tuple(row.text for row in findings),
                 estimate_broken=message is not None
-                and _is_estimate_broken(standing, program, message, self.settings),
+                and _is_estimate_broken(standing, program, message, self.run.settings),
                 unplayed=_unplayed(standing, program, last if final else number),
                 may_change_nothing=spec.changes is Changes.NONE,
             ),
@@ -216,7 +205,7 @@ class Gatherer:
         )
 
     def _owner(self, view: TaskView) -> Owner | None:
-        standing = owner_of(self.root, view, self.settings, self.machine)
+        standing = owner_of(self.run.root, view, self.run.settings, self.run.world.machine)
         if standing is not None and view.row.session_id in self.memory.dead_sessions:
             return Owner.DEAD
         if standing in (None, Owner.LIVE, Owner.DEAD):
@@ -226,10 +215,10 @@ class Gatherer:
             return Owner.LIVE
         if standing is not Owner.SILENT:
             return standing
-        silence_s = self.settings.heartbeat.refresh_after_s
+        silence_s = self.run.settings.heartbeat.refresh_after_s
         if not self.memory.ticks.has_seen_for(view.row.task_id, silence_s):
             return Owner.LIVE
-        return standing_by_heartbeat(heartbeat_status(view.row.heartbeat_age_s, self.settings))
+        return standing_by_heartbeat(heartbeat_status(view.row.heartbeat_age_s, self.run.settings))
 
     def _lacks_tree(self, view: TaskView) -> bool:
         """Whether a claim left no traces as the program's claims do, and its task has no branch."""
@@ -237,11 +226,11 @@ class Gatherer:
         if view.row.claim_epoch in traces:
             return False
         task_id = view.row.task_id
-        return not self.trees.has_branch(task_id) and not is_about_to_play(self.root, task_id)
+        return not self.run.trees.has_branch(task_id) and not is_about_to_play(self.run.root, task_id)
 
     def _is_merged(self, view: TaskView) -> bool:
         task_id = view.row.task_id
-        if task_id not in self.memory.merged and self.trees.is_merged(task_id, submitted_commit(view)):
+        if task_id not in self.memory.merged and self.run.trees.is_merged(task_id, submitted_commit(view)):
             self.memory.merged.add(task_id)
         return task_id in self.memory.merged
 

@@ -14,7 +14,7 @@ import anyio
 from anyio.to_thread import run_sync
 
 from musician import service
-from musician.plans.model import Isolation, Plan
+from musician.plans.model import Isolation
 from musician.processes.scratch import ScratchFolder
 from musician.protocol.conductor.orchestra import is_merge_trouble
 from musician.protocol.errors import IllegalEvent, MusicianError, TaskIsOver
@@ -22,8 +22,8 @@ from musician.protocol.messages.forecasts import MERGED, Foreseen, Meeting, meet
 from musician.protocol.states import State
 from musician.protocol.values import replace
 from musician.reporting.standing import Standing
-from musician.runtime.plantrees import LooksAhead, PlanTrees
-from musician.store.port import Store
+from musician.runtime.conductor.plan_run import PlanRun
+from musician.runtime.plantrees import LooksAhead
 from musician.trees.branches import branch_of
 from musician.trees.foresight import Ahead
 
@@ -34,19 +34,17 @@ HeldBack = Mapping[str, tuple[Meeting, ...]]
 class Forecaster:
     """One run's. :meth:`run` goes on until it is cancelled, and then leaves no process behind."""
 
-    def __init__(self, store: Store, plan: Plan, trees: PlanTrees) -> None:
-        self._store, self._trees = store, trees
-        self.take_up(plan)
+    def __init__(self, run: PlanRun) -> None:
+        self._run = run
         self._looked = anyio.Event()
         self._begun: tuple[str, ...] = ()
         self._in_trial: frozenset[str] = frozenset()
         self._held: HeldBack = {}
         self._told: dict[str, Foreseen] | None = None
 
-    def take_up(self, plan: Plan) -> None:
-        """Look ahead of this plan's merges from now on: it was amended."""
-        self._plan = plan
-        self._isolated = [each.task_id for each in plan.tasks if each.isolation is Isolation.WORKTREE]
+    @property
+    def _isolated(self) -> list[str]:
+        return [each.task_id for each in self._run.plan.tasks if each.isolation is Isolation.WORKTREE]
 
     def on_look(self, standings: Iterable[Standing], held: HeldBack) -> None:
         """Take up what the conductor sees; whatever came before and was not looked at yet is left out."""
@@ -59,11 +57,11 @@ class Forecaster:
     async def run(self) -> None:
         """Look until cancelled, or until there is no room for it."""
         with suppress(OSError):
-            await self._run()
+            await self._look_on()
 
-    async def _run(self) -> None:
+    async def _look_on(self) -> None:
         with ScratchFolder("forecast") as folder:
-            sight = self._trees.foresight(Path(folder))
+            sight = self._run.trees.foresight(Path(folder))
             async with anyio.create_task_group() as group:
                 group.start_soon(_stop_when_cancelled, sight)
                 while True:
@@ -74,7 +72,7 @@ class Forecaster:
     def _look(self, sight: LooksAhead, begun: tuple[str, ...], held: HeldBack) -> None:
         with suppress(MusicianError):  # a repository, or a database, that is gone: the conductor says so
             if self._told is None:
-                self._told = dict(service.foreseen(self._store, self._plan.plan_id))
+                self._told = dict(service.foreseen(self._run.store, self._run.plan.plan_id))
             ahead = sight.look(begun)
             for task_id in self._isolated:
                 before = self._told.get(task_id, Foreseen())
@@ -84,10 +82,10 @@ class Forecaster:
                     self._told[task_id] = now
 
     def _tell(self, task_id: str, now: Foreseen) -> None:
-        others = branch_of(self._plan.plan_id, task_id).removesuffix(task_id)
+        others = branch_of(self._run.plan.plan_id, task_id).removesuffix(task_id)
         look = f"See a side: `git diff HEAD...{others}TASK -- FILE`."
         with suppress(IllegalEvent, TaskIsOver):  # it is over by now, and nobody would hear it
-            service.foretell(self._store, task_id, now, look=look)
+            service.foretell(self._run.store, task_id, now, look=look)
 
 
 def _is_in_trial(standing: Standing) -> bool:

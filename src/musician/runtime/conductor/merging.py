@@ -16,21 +16,17 @@ from functools import partial
 import anyio
 from anyio.to_thread import run_sync
 
-from musician.plans.model import Plan, TaskSpec
+from musician.plans.model import TaskSpec
 from musician.processes.output import one_line
 from musician.protocol.conductor.orchestra import Trial, TrialOutcome
 from musician.protocol.errors import TreeNotReady
-from musician.protocol.settings import Settings
 from musician.protocol.values import dataclass
 from musician.runtime.baselines import Baselines
-from musician.runtime.plantrees import PlanTrees
+from musician.runtime.conductor.plan_run import PlanRun
 from musician.runtime.preparing import noting_ignored
 from musician.runtime.verifying import verify_by_hand
-from musician.runtime.world import World
-from musician.store.port import Store
 from musician.trees import conflicts, merge
 from musician.trees.branches import integration_branch
-from musician.trees.root import Root
 from musician.verification.baseline import Baseline, Before
 from musician.verification.result import VerificationResult
 from musician.verification.select import all_commands
@@ -87,12 +83,7 @@ class _Onto:
 class Merger:
     """Merges of one plan's tasks."""
 
-    root: Root
-    store: Store
-    plan: Plan
-    trees: PlanTrees
-    settings: Settings
-    world: World
+    run: PlanRun
     lock: anyio.Lock = field(default_factory=anyio.Lock)
     """For git's part, which is quick; not for the tests."""
     queue: list[_Undecided] = field(default_factory=list)
@@ -122,7 +113,7 @@ class Merger:
 
     async def put_right(self) -> None:
         """Bring the plan's branch back if somebody moved it, and tell that."""
-        for text in await run_sync(self.trees.put_right):
+        for text in await run_sync(self.run.trees.put_right):
             if text not in self.told:
                 self.told.add(text)
                 self.on_note(text)
@@ -136,7 +127,9 @@ class Merger:
             free = set(range(1, MOST_SIDE_BY_SIDE + 1)) - {each.number for each in self.queue}
             if free:
                 number, onto = min(free), None if below is None else below.commit
-                found = await run_sync(partial(self.trees.try_merge, task, commit, onto=onto, number=number))
+                found = await run_sync(
+                    partial(self.run.trees.try_merge, task, commit, onto=onto, number=number)
+                )
                 if isinstance(found, merge.Merged):
                     own = _Undecided(commit=found.commit, number=number)
                     self.queue.append(own)
@@ -160,10 +153,10 @@ class Merger:
                 return None
             async with self.lock:
                 if not result.passed:
-                    await run_sync(self.trees.drop_trial, number)
+                    await run_sync(self.run.trees.drop_trial, number)
                     return Trial(outcome=TrialOutcome.RED, detail=_told(result), earlier=earlier)
                 await run_sync(still_due)
-                if not await run_sync(self.trees.accept, found):
+                if not await run_sync(self.run.trees.accept, found):
                     return None
                 await run_sync(self.baselines(task).keep, found.commit, result.commands)
                 own.is_taken = True
@@ -175,7 +168,7 @@ class Merger:
     def _without_merge(self, found: merge.AlreadyMerged | conflicts.Conflict, earlier: int) -> Trial:
         if isinstance(found, merge.AlreadyMerged):
             return Trial(outcome=TrialOutcome.GREEN)
-        detail = _both_sides(found, self.plan.plan_id)
+        detail = _both_sides(found, self.run.plan.plan_id)
         return Trial(outcome=TrialOutcome.CONFLICT, detail=detail, earlier=earlier)
 
     async def _verify(
@@ -187,26 +180,26 @@ class Merger:
             )
         async with noting_ignored(trial.tree_path):
             return await verify_by_hand(
-                self.root,
+                self.run.root,
                 task,
                 all_commands(task),
                 tree=trial.tree_path,
-                log=self.root.logs_dir / "merges.log",
+                log=self.run.root.logs_dir / "merges.log",
                 checkpoint=len(task.checkpoints),
-                settings=self.settings,
+                settings=self.run.settings,
                 since=trial.onto,
                 before=_Onto(commit=self.baselines(task).at(trial.onto), below=below),
-                world=self.world,
+                world=self.run.world,
             )
 
     def baselines(self, task: TaskSpec) -> Baselines:
         return Baselines(
-            root=self.root,
-            store=self.store,
-            settings=self.settings,
+            root=self.run.root,
+            store=self.run.store,
+            settings=self.run.settings,
             task=task,
-            plan_id=self.plan.plan_id,
-            world=self.world,
+            plan_id=self.run.plan.plan_id,
+            world=self.run.world,
         )
 
 

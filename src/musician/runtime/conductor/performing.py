@@ -12,13 +12,12 @@ from anyio.to_thread import run_sync
 
 from musician import service
 from musician.agents.registry import account_for
-from musician.plans.model import Plan, TaskSpec
+from musician.plans.model import TaskSpec
 from musician.protocol.claim import Claim
 from musician.protocol.conductor import acts, orchestra
 from musician.protocol.conductor.orchestra import is_merge_trouble
 from musician.protocol.errors import ConductorError, MusicianError, SessionError, StaleVerdict
 from musician.protocol.rules.review import Evidence, Verification
-from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.protocol.values import dataclass
 from musician.reporting.owners import last_epoch, lives
@@ -26,18 +25,16 @@ from musician.runtime.conductor.answering import ask_answerer
 from musician.runtime.conductor.consulting import REVIEWER, Consultation, Parked
 from musician.runtime.conductor.facts import Memory, submitted_commit
 from musician.runtime.conductor.merging import Merger
+from musician.runtime.conductor.plan_run import PlanRun
 from musician.runtime.conductor.reviewing import ask_reviewer
 from musician.runtime.meter import Meter
-from musician.runtime.plantrees import PlanTrees
 from musician.runtime.provider import Provider
 from musician.runtime.resuming.resumption import checkpoint_number
 from musician.runtime.takeover import take_over
 from musician.runtime.verifying import verify_by_hand, verify_unseen
-from musician.runtime.world import Musician, World
+from musician.runtime.world import Musician
 from musician.service import TaskView
-from musician.store.port import Store
 from musician.trees.branches import branch_of
-from musician.trees.root import Root
 from musician.verification.checkpoint import outcome_of
 from musician.verification.select import full_commands
 
@@ -46,17 +43,11 @@ from musician.verification.select import full_commands
 class Performer:
     """Acts of a running conductor. What takes long runs in tasks of ``group``; ``memory.busy`` says for which tasks."""
 
-    root: Root
-    store: Store
-    plan: Plan
-    settings: Settings
+    run: PlanRun
     memory: Memory
     merger: Merger
-    trees: PlanTrees
     group: anyio.abc.TaskGroup
     wake: Callable[[], None]
-    agent: str | None = None
-    world: World
 
     def __post_init__(self) -> None:
         self.processes: dict[str, Musician] = {}
@@ -96,7 +87,7 @@ class Performer:
             case acts.Judge():
                 call = partial(
                     service.judge,
-                    self.store,
+                    self.run.store,
                     act.task_id,
                     act.verdict,
                     act.text,
@@ -104,37 +95,41 @@ class Performer:
                     rules=act.rules,
                 )
             case acts.Answer():
-                call = partial(service.send, self.store, act.task_id, act.text, question_id=act.message_id)
+                call = partial(
+                    service.send, self.run.store, act.task_id, act.text, question_id=act.message_id
+                )
             case acts.Pause():
-                call = partial(service.pause, self.store, act.task_id, act.text)
+                call = partial(service.pause, self.run.store, act.task_id, act.text)
             case acts.GoOn():
-                call = partial(service.go_on, self.store, act.task_id)
+                call = partial(service.go_on, self.run.store, act.task_id)
             case acts.RequestExit():
-                call = partial(service.request_exit, self.store, act.task_id, act.text, urgent=False)
+                call = partial(service.request_exit, self.run.store, act.task_id, act.text, urgent=False)
             case acts.AskHuman():
                 call = partial(self._ask, act.task_id, act.kind, act.subject_id, act.text)
             case acts.Reopen():
-                call = partial(service.reopen, self.store, act.task_id)
+                call = partial(service.reopen, self.run.store, act.task_id)
             case _:
                 return
         if await _unless_changed(call):
             self.wake()
 
     def _ask(self, task_id: str, kind: str, subject_id: int, text: str) -> None:
-        service.ask_human(self.store, task_id, kind=kind, subject_id=subject_id, text=text)
+        service.ask_human(self.run.store, task_id, kind=kind, subject_id=subject_id, text=text)
 
     # -- musicians --------------------------------------------------------------------------------------------
 
     async def _launch(self, task_id: str) -> None:
-        session_id = self.world.machine.new_id("musician")
-        running = await self.world.launch(self.root, self.store, task_id, session_id, self.agent)
+        session_id = self.run.world.machine.new_id("musician")
+        running = await self.run.world.launch(
+            self.run.root, self.run.store, task_id, session_id, self.run.options.agent
+        )
         self.processes[task_id] = running
         self.memory.running.add(task_id)
         self.group.start_soon(self._mind, task_id, session_id, running)
 
     async def _mind(self, task_id: str, session_id: str, running: Musician) -> None:
         await running.wait()
-        view = await run_sync(service.task_view, self.store, task_id)
+        view = await run_sync(service.task_view, self.run.store, task_id)
         claimed = any(session.session_id == session_id for session in view.sessions)
         # whose plan was paused in that moment could not claim it, and is no failure
         failed = 0 if claimed or view.plan_pause else self.memory.failed_launches.get(task_id, 0) + 1
@@ -146,20 +141,20 @@ class Performer:
 
     async def _take_over(self, act: acts.TakeOver) -> None:
         """Take a task over. What cannot be ended from here is fenced, and a person is asked to see to it."""
-        view = await run_sync(service.task_view, self.store, act.task_id)
+        view = await run_sync(service.task_view, self.run.store, act.task_id)
         is_known_dead = (
             view.row.session_id in self.memory.dead_sessions
-            or lives(self.root, view, self.world.machine) is False
+            or lives(self.run.root, view, self.run.world.machine) is False
         )
         epoch = last_epoch(view)
         inherit = partial(
             take_over,
-            self.root,
-            self.store,
+            self.run.root,
+            self.run.store,
             act.task_id,
-            self.settings,
+            self.run.settings,
             is_known_dead=is_known_dead,
-            world=self.world,
+            world=self.run.world,
             is_seen_to=("doubtful", epoch) in {(ask.kind, ask.subject_id) for ask in view.asks},
         )
         survivor = await run_sync(inherit)
@@ -170,20 +165,20 @@ class Performer:
         """Make what a claim through the program makes by itself, above all the tree: work done elsewhere
         would never be merged.
         """
-        row = await run_sync(service.task_row, self.store, act.task_id)
+        row = await run_sync(service.task_row, self.run.store, act.task_id)
         claim = Claim(task_id=act.task_id, session_id=row.session_id or "", epoch=row.claim_epoch)
-        tree = await run_sync(self.trees.open, self.plan.task(act.task_id), claim)
-        branch = branch_of(self.plan.plan_id, act.task_id)
+        tree = await run_sync(self.run.trees.open, self.run.plan.task(act.task_id), claim)
+        branch = branch_of(self.run.plan.plan_id, act.task_id)
         text = f"Work in {tree}, and commit there, on branch {branch}: nothing else of yours is merged."
-        await run_sync(service.send, self.store, act.task_id, text)
+        await run_sync(service.send, self.run.store, act.task_id, text)
 
     # -- reviewing --------------------------------------------------------------------------------------------
 
     async def _try_merge(self, act: acts.TryMerge) -> None:
-        view = await run_sync(service.task_view, self.store, act.task_id)
+        view = await run_sync(service.task_view, self.run.store, act.task_id)
         earlier = sum(1 for each in view.this_time.submissions if is_merge_trouble(each.verdict_text or ""))
         trial = await self.merger.try_merge(
-            self.plan.task(act.task_id),
+            self.run.plan.task(act.task_id),
             commit=submitted_commit(view),
             earlier=earlier,
             still_due=partial(self._check_waits, act),
@@ -192,78 +187,80 @@ class Performer:
 
     def _check_waits(self, act: acts.TryMerge) -> None:
         """Raise :class:`StaleVerdict` if the submission was judged meanwhile, or withdrawn by an exit."""
-        view = service.task_view(self.store, act.task_id)
+        view = service.task_view(self.run.store, act.task_id)
         latest = view.submissions[-1].message_id
         if view.row.state is not State.NEEDS_REVIEW or latest != act.message_id:
             raise StaleVerdict(task_id=act.task_id, judged=act.message_id, latest=latest)
 
     async def _merge(self, act: acts.Merge) -> None:
-        view = await run_sync(service.task_view, self.store, act.task_id)
-        task, commit = self.plan.task(act.task_id), submitted_commit(view)
+        view = await run_sync(service.task_view, self.run.store, act.task_id)
+        task, commit = self.run.plan.task(act.task_id), submitted_commit(view)
         trial = await self.merger.try_merge(task, commit=commit, earlier=0)
         if trial.outcome is not orchestra.TrialOutcome.GREEN:
             text = f"complete, but its merge is {trial.outcome}: {trial.detail}"
             await run_sync(self._ask, act.task_id, "merge", 0, text)
 
     async def _ask_reviewer(self, act: acts.AskReviewer) -> None:
-        task = self.plan.task(act.task_id)
-        view = await run_sync(service.task_view, self.store, act.task_id)
+        task = self.run.plan.task(act.task_id)
+        view = await run_sync(service.task_view, self.run.store, act.task_id)
         consultation = self._consultation(task, view, f"review of message {act.message_id}")
         with suppress(Parked):  # the next look asks a person, or waits; then it is asked anew
-            opinion = await ask_reviewer(consultation, task, view, act.message_id, settings=self.settings)
-            await run_sync(service.keep_opinion, self.store, act.task_id, act.message_id, opinion)
+            opinion = await ask_reviewer(consultation, task, view, act.message_id, settings=self.run.settings)
+            await run_sync(service.keep_opinion, self.run.store, act.task_id, act.message_id, opinion)
 
     async def _ask_answerer(self, act: acts.AskAnswerer) -> None:
-        task = self.plan.task(act.task_id)
-        view = await run_sync(service.task_view, self.store, act.task_id)
+        task = self.run.plan.task(act.task_id)
+        view = await run_sync(service.task_view, self.run.store, act.task_id)
         consultation = self._consultation(task, view, f"answer to message {act.message_id}")
         with suppress(Parked):
-            opinion = await ask_answerer(consultation, task, view, act, settings=self.settings)
-            await run_sync(service.keep_opinion, self.store, act.task_id, act.message_id, opinion)
+            opinion = await ask_answerer(consultation, task, view, act, settings=self.run.settings)
+            await run_sync(service.keep_opinion, self.run.store, act.task_id, act.message_id, opinion)
 
     def _consultation(self, task: TaskSpec, view: TaskView, item: str) -> Consultation:
-        agent = self.agent or task.agent
+        agent = self.run.options.agent or task.agent
         payer = Claim(task_id=task.task_id, session_id=REVIEWER, epoch=last_epoch(view))
         return Consultation(
-            root=self.root,
-            trees=self.trees,
+            root=self.run.root,
+            trees=self.run.trees,
             agent=agent,
             provider=Provider(
-                store=self.store,
+                store=self.run.store,
                 account=account_for(task, agent),
                 session_id=f"{REVIEWER} of {task.task_id}",
             ),
-            limit_s=self.settings.waiting.limit_s,
-            meter=Meter(store=self.store, claim=payer, ceilings=self.settings.ceilings, budget=task.budget),
+            limit_s=self.run.settings.waiting.limit_s,
+            meter=Meter(
+                store=self.run.store, claim=payer, ceilings=self.run.settings.ceilings, budget=task.budget
+            ),
             item=item,
-            world=self.world,
+            world=self.run.world,
         )
 
     async def _verify_fully(self, act: acts.VerifyFully) -> None:
         """Verify everything up to the submitted checkpoint in the conductor's own process (D18)."""
-        task = self.plan.task(act.task_id)
-        view = await run_sync(service.task_view, self.store, act.task_id)
+        task = self.run.plan.task(act.task_id)
+        view = await run_sync(service.task_view, self.run.store, act.task_id)
         submitted = view.submissions[-1]
         was_seen = any(row.submission_id == act.message_id for row in view.verifications)
         number = checkpoint_number(submitted) or len(task.checkpoints)
-        tree, begun_at = await run_sync(self.trees.work_of, task)
+        tree, begun_at = await run_sync(self.run.trees.work_of, task)
         options: dict[str, Any] = {
             "tree": tree,
-            "log": self.root.logs_dir / f"{act.task_id}.review.log",
+            "log": self.run.root.logs_dir / f"{act.task_id}.review.log",
             "checkpoint": number,
-            "settings": self.settings,
+            "settings": self.run.settings,
             "before": self.merger.baselines(task).at(begun_at),
-            "world": self.world,
+            "world": self.run.world,
         }
         if was_seen:
-            result = await verify_by_hand(self.root, task, full_commands(task, number), **options)
+            result = await verify_by_hand(self.run.root, task, full_commands(task, number), **options)
         else:
-            result = await verify_unseen(self.root, task, start=begun_at, **options)
+            result = await verify_unseen(self.run.root, task, start=begun_at, **options)
         outcome = outcome_of(result)
         detail = "" if outcome is Verification.GREEN else result.tests_line()
         changed = submitted.changed_files
         if changed is None:  # submitted by raw SQL
-            changed = await run_sync(self.trees.changed, tree)
+            changed = await run_sync(self.run.trees.changed, tree)
         self.memory.full_evidence[act.message_id] = Evidence(
             verification=outcome,
             full=True,
@@ -281,12 +278,12 @@ class Performer:
         running = list(self.processes.values())
         for process in running:
             process.terminate(by)
-        with anyio.move_on_after(self.settings.time.shutdown_grace_s + 1):
+        with anyio.move_on_after(self.run.settings.time.shutdown_grace_s + 1):
             for process in running:
                 await process.wait()
             return
         for process in running:
-            await run_sync(partial(self.world.machine.end, process.identity, grace_s=0))
+            await run_sync(partial(self.run.world.machine.end, process.identity, grace_s=0))
 
     def _in_background(self, task_id: str, work: Callable[[], Awaitable[None]]) -> None:
         self.memory.busy.add(task_id)

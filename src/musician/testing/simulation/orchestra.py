@@ -43,6 +43,7 @@ from musician.protocol.states import State
 from musician.protocol.values import dataclass
 from musician.runtime.again import retry_task, skip_task
 from musician.runtime.conductor.conduct import Ending, conduct
+from musician.runtime.conductor.plan_run import RunOptions
 from musician.runtime.fleet import work_on
 from musician.runtime.left_work import LeftWork
 from musician.runtime.musician.work import play_task
@@ -174,7 +175,7 @@ class Simulation:
                         store,
                         self.plan,
                         settings=self.settings,
-                        jobs=2,
+                        options=RunOptions(jobs=2),
                         world=Staged(self, process),
                     )
                     ending = outcome.ending
