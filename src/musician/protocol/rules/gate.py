@@ -12,14 +12,10 @@ reason as "not user input", so the session has to read the message itself.
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import TERMINAL, WAITING, State
 from musician.protocol.values import dataclass
-
-if TYPE_CHECKING:
-    pass
 
 CLIENT_CAP = 8
 """After this many blocked stops without a tool call between them, the client ignores the next block."""
