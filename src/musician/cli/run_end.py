@@ -124,7 +124,8 @@ class End:
                 )
             case Ending.NEEDS_HUMAN if self.outcome.paused:
                 yield f"{self.outcome.paused}. {self._tally()}."
-                yield from self._asked()
+                if self.asks:
+                    yield from self._asked()
                 yield f"To let it go on: musician plan resume {self.plan_id}"
                 yield f"Then run the same command again: {self.again}"
             case Ending.NEEDS_HUMAN:
