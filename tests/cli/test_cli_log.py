@@ -4,11 +4,19 @@ import json
 import os
 import signal
 import subprocess
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from musician import service
+from musician.processes.identity import login_name
+from musician.processes.redaction import Redactor
+from musician.processes.transcript import Kind, Transcript
+from musician.project import Project
+from musician.protocol.states import State
 from musician.testing.waiting import HANG_S
+from tests.cli.test_cli_look_at_work import submit
 from tests.surroundings import Call, git
 
 PLAN = r"""---
@@ -70,6 +78,7 @@ def test_a_log_that_is_followed_goes_on_in_the_next_session_and_ends_with_the_ta
     ]
     assert [line for line in told if line in wanted] == wanted
     assert any(line.startswith("verified, green: ") for line in told)
+    assert any(line.startswith("conductor: review_approved: ") for line in told)  # by the rules
     assert told[-1].startswith("== complete")
     for path in (talk / ".musician" / "logs" / "task-01").glob("*.jsonl"):
         assert "hunter2" not in path.read_text()
@@ -104,6 +113,22 @@ def test_a_log_that_nobody_reads_any_more_ends_quietly(talk: Path, program: Call
 def test_of_a_session_by_hand_it_says_where_to_look(claimed: Path, call: Call) -> None:
     assert "no transcript: opened by hand" in call("log", "1").out
     call("log", "2")
+
+
+def test_a_verdict_bears_the_name_of_the_person_who_gave_it(claimed: Path, call: Call) -> None:
+    """DASHBOARD-ORDERS: and a file that names no message of the task's makes nobody of it."""
+    submit(claimed, call)
+    call("review", "fix", "1", "say it otherwise")
+    with closing(Project(str(claimed))) as project:
+        view = service.task_view(project.store, "task-01")
+        session, verdict = view.sessions[-1], view.history[-1]
+        path = project.root.transcript("task-01", session.claim_epoch, session.session_id)
+    with Transcript(path, Redactor({})) as transcript:
+        for message_id in (verdict.message_id, 2**70, 999, -1, True, "1", None):
+            transcript.write(Kind.VERDICT, state=State.REVIEW_FAILED, text="say it", message_id=message_id)
+    told = [line.strip() for line in call("log", "1").out.splitlines() if "say it" in line]
+    by_nobody = ["conductor: review_failed: say it"] * 6
+    assert told == [f"conductor ({login_name()}): review_failed: say it", *by_nobody]
 
 
 def test_following_ends_by_an_interrupt(claimed: Path, command: tuple[str, ...]) -> None:
@@ -184,6 +209,8 @@ def test_agents_that_answered_and_reviewed_are_told_where_it_happened(
     wanted = [
         *("asks: which key?", "replies: ␛]0;the key of C", "on it goes"),
         *("looked at it", "verdict: approve well done"),
+        "conductor (the reviewing agent): review_approved: Approved; merged and verified with the others' work."
+        " well done",
     ]
     assert [line for line in told if line in wanted] == wanted
     headings = [

@@ -28,7 +28,7 @@ def log(app: App, task_id: str, *, live: bool, session_id: str | None) -> None:
 
     With --json, prints each event as it was written, one to a line.
     """
-    page = TranscriptLines()
+    page = TranscriptLines(app.shown)
     live = live and not app.is_archived  # there nothing happens any more
     for speaker, event in follow(app.shown, app.shown_root, task_id, session_id=session_id, live=live):
         if not app.json:

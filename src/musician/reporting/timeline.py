@@ -137,6 +137,12 @@ def _decided_between(store: Store, after: int, until: int) -> Iterator[Happening
                 pass
 
 
+def decider_of(store: Store, task_id: str, message_id: int) -> str:
+    """Return whose the verdict or the order was that a message says, in the words of :class:`Deciders`."""
+    change = service.change_with(store, task_id, message_id)
+    return "" if change is None else Deciders.between(store, change.seq - 1, change.seq).of(change)
+
+
 def session_names(store: Store, found: Iterable[Happening]) -> dict[tuple[str, str], str]:
     """Return the names of those who wrote to the tasks, by task and id."""
     task_ids = sorted({each.task_id for each in found})

@@ -1,7 +1,8 @@
 """What the sessions of a task said and did, in lines as people like to read them.
 
 An agent's words stand as they are. All else is one line, indented: a tool it used, with what it was used for; what was
-refused to it and why; a message; what a verification found. Who prints a line makes it printable.
+refused to it and why; a message; what a verification found. A verdict bears the name of whoever gave it, by the fold
+that the run's lines and the list of decisions use. Who prints a line makes it printable.
 """
 
 from collections import deque
@@ -11,11 +12,15 @@ from threading import Lock
 from musician.processes.output import headline, one_line
 from musician.processes.transcript import Kind
 from musician.reporting.spans import stored_s
+from musician.reporting.timeline import decider_of
 from musician.reporting.transcripts import LATE_S, Event, Reader, Speaker
 from musician.service import TaskView
+from musician.store.port import Store
 from musician.trees.root import Root
 
 _MOST_LINE_CHARS = 160
+_MOST_NUMBER = 2**63 - 1
+"""That a database has: what a file says may be any."""
 CONTEXT_STEP_PCT = 5
 """A smaller change of the context is not worth a line."""
 
@@ -47,7 +52,8 @@ _MESSAGES = {
 class TranscriptLines:
     """Tells a transcript event by event; remembers what needs no second line."""
 
-    def __init__(self) -> None:
+    def __init__(self, store: Store) -> None:
+        self._store = store
         self._heading = ""
         self._context_pct = 0.0
 
@@ -62,9 +68,9 @@ class TranscriptLines:
             why = "opened by hand: its client keeps its own" if is_by_hand else "its file is gone"
             yield f"   no transcript: {why}"
         else:
-            yield from self._told(event)
+            yield from self._told(event, speaker.task_id)
 
-    def _told(self, event: Event) -> Iterator[str]:
+    def _told(self, event: Event, task_id: str) -> Iterator[str]:
         said = _Words(event.said)
         match event.kind:
             case Kind.TEXT:
@@ -97,7 +103,7 @@ class TranscriptLines:
             case Kind.HEARD:
                 yield _line("the agent has taken the message in")
             case Kind.VERDICT:
-                yield _line(f"conductor: {said['state']}: {said['text']}")
+                yield _line(f"{self._judge(task_id, event)}: {said['state']}: {said['text']}")
             case Kind.INTERRUPT:
                 yield _line("interrupted")
             case Kind.LIMIT:
@@ -111,6 +117,13 @@ class TranscriptLines:
             case Kind.END:
                 yield f"== {said['ending']}: {said['reason']}"
 
+    def _judge(self, task_id: str, event: Event) -> str:
+        match event.said.get("message_id"):
+            case int(message_id) if 0 < message_id <= _MOST_NUMBER:
+                by = decider_of(self._store, task_id, message_id)
+                return f"conductor ({by})" if by else "conductor"
+        return "conductor"
+
     def _context(self, pct: object) -> Iterator[str]:
         if isinstance(pct, int | float) and abs(pct - self._context_pct) >= CONTEXT_STEP_PCT:
             self._context_pct = pct
@@ -120,8 +133,8 @@ class TranscriptLines:
 class TaskLog:
     """The end of a task's transcripts, for who shows it again and again: what was read is not read anew."""
 
-    def __init__(self, root: Root, task_id: str, *, most: int) -> None:
-        self._told, self._reader = TranscriptLines(), Reader(root, task_id)
+    def __init__(self, root: Root, store: Store, task_id: str, *, most: int) -> None:
+        self._told, self._reader = TranscriptLines(store), Reader(root, task_id)
         self._lines: deque[str] = deque(maxlen=most)
         self._lock = Lock()
 

@@ -91,7 +91,7 @@ else:
             ),
             "conversations": "conversation_before conversation_token keep_conversation",
             "endings": "approved_work complete exit_task leave_handoff moved_by_others overtaken",
-            "following": "Page PlanChange Source changes_since every_change newest_seq seq_before",
+            "following": "Page PlanChange Source change_with changes_since every_change newest_seq seq_before",
             "foretelling": "foreseen foretell",
             "gating": "Stop Stops allow_stop count_stop duty_of",
             "glance": "Glance Waits glance_at version_of waits_of",

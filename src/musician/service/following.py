@@ -89,6 +89,13 @@ def newest_changes(store: Store, *, most: int) -> tuple[tuple[PlanChange, ...], 
         return page_in(tx, before, most=most).changes, before
 
 
+def change_with(store: Store, task_id: str, message_id: int) -> PlanChange | None:
+    """Return the change of a task's state that a message was written with, None where there is none."""
+    with store.read() as tx:
+        seq = tx.one(Changes.place_of_state, task_id=task_id, message_id=message_id)
+        return None if seq is None else page_in(tx, seq - 1, most=1, until=seq).changes[0]
+
+
 def seq_before(store: Store, until: int, *, most: int = MOST_CHANGES) -> int:
     """Return after which place the last ``most`` changes up to ``until`` stand; 0 where there are no others."""
     with store.read() as tx:

@@ -79,7 +79,7 @@ class Task(Page):
                 self._add(await run_sync(self._read_archived, abandon_on_cancel=True))
             return
         store, root, task_id = self.top.project.store, self.top.project.root, self._task_id
-        log = TaskLog(root, task_id, most=MOST_LINES)
+        log = TaskLog(root, store, task_id, most=MOST_LINES)
 
         def read() -> list[str]:
             return list(log.fresh(service.task_view(store, task_id)))
@@ -97,7 +97,7 @@ class Task(Page):
 
     def _read_archived(self) -> list[str]:
         with self.top.opened(self.plan) as project:
-            log = TaskLog(project.root, self._task_id, most=MOST_LINES)
+            log = TaskLog(project.root, project.store, self._task_id, most=MOST_LINES)
             return list(log.fresh(service.task_view(project.store, self._task_id)))
 
     def _add(self, lines: list[str]) -> None:

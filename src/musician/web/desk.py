@@ -54,7 +54,7 @@ class Desk:
         self._overview: Overview | None = None
         self._branch: str | None = None
         self._kept: dict[tuple[str, str, str], bytes] = {}
-        self.log_of = lru_cache(_MOST_LOGS)(partial(TaskLog, self.root, most=MOST_LOG_LINES))
+        self.log_of = lru_cache(_MOST_LOGS)(partial(TaskLog, self.root, self.store, most=MOST_LOG_LINES))
         self._templates = _templates()
 
     def overview(self) -> Overview:

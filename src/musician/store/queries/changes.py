@@ -42,6 +42,7 @@ class Changes:
     newest_seq = Query(int)
     news_of = Query(MovedRow, "seq task_ids journals")
     before_the_newest = Query(int, "most until")
+    place_of_state = Query(int, "task_id message_id")
     changed_messages = _Changed(MessageRow)
     changed_states = _Changed(HistoryRow)
     changed_journals = _Changed(JournalRow)

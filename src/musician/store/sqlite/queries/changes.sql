@@ -32,6 +32,11 @@ SELECT c.seq, c.source, h.*, m.message AS said FROM changes c JOIN history h ON 
 LEFT JOIN orchestration_messages m ON m.id = h.message_id
 WHERE c.seq > :seq AND c.seq <= :until AND c.source = 'state';
 
+-- name: place_of_state
+-- Where the change of state stands that a message was written with.
+SELECT c.seq FROM history h JOIN changes c ON c.source = 'state' AND c.id = h.id
+WHERE h.task_id = :task_id AND h.message_id = :message_id;
+
 -- name: changed_journals
 SELECT c.seq, c.source, j.*, r.message_id AS ruled_by FROM changes c JOIN journal j ON j.id = c.id
 LEFT JOIN rulings r ON r.journal_id = j.id
