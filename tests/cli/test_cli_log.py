@@ -209,8 +209,10 @@ def test_agents_that_answered_and_reviewed_are_told_where_it_happened(
     wanted = [
         *("asks: which key?", "replies: ␛]0;the key of C", "on it goes"),
         *("looked at it", "verdict: approve well done"),
-        "conductor (the reviewing agent): review_approved: Approved; merged and verified with the others' work."
-        " well done",
+        (
+            "conductor (the reviewing agent): review_approved: Approved; merged and verified with the others' work."
+            " well done"
+        ),
     ]
     assert [line for line in told if line in wanted] == wanted
     headings = [
