@@ -134,7 +134,7 @@ def speak(terminal: TerminalClient, agent: str) -> None:
     terminal.say("write it by hand")
     if agent in ASKS:
         terminal.wait_for(ASKS[agent])
-        terminal.press("Enter")
+        terminal.press_until(lambda screen: ASKS[agent] not in screen, "Enter")
     terminal.wait_for("that is done.")
 
 

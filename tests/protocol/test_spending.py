@@ -1,6 +1,10 @@
 """Sums of what agents have used keep what a number would hide: estimates, and parts without a price."""
 
-from musician.protocol.spending import Spending, Usage, spending_of
+import math
+
+import pytest
+
+from musician.protocol.spending import MOST_TOKENS, Spending, Usage, price, spending_of, token_count
 
 PRICED = Usage(
     model="b",
@@ -11,6 +15,20 @@ PRICED = Usage(
     cost_usd=0.5,
 )
 UNPRICED = Usage(input_tokens=7, is_estimated=True)
+
+
+NO_AMOUNTS = (None, "7", True, -1, -0.5, math.nan, math.inf, MOST_TOKENS + 1, 10**30, [7])
+
+
+@pytest.mark.parametrize("said", NO_AMOUNTS)
+def test_what_can_be_no_amount_is_none(said: object) -> None:
+    assert token_count(said) == 0
+    assert price(said) is None
+
+
+def test_an_amount_is_taken_as_it_is_said() -> None:
+    assert [token_count(said) for said in (0, 7, 7.5, MOST_TOKENS)] == [0, 7, 0, MOST_TOKENS]
+    assert [price(said) for said in (0, 7, 0.25)] == [0.0, 7.0, 0.25]
 
 
 def test_nothing_has_no_sum() -> None:

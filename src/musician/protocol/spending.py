@@ -35,13 +35,16 @@ MOST_TOKENS = 10**12
 
 def token_count(said: object) -> int:
     """Return a number of tokens as an agent says it; 0 of what can be none."""
-    return said if isinstance(said, int) and 0 < said <= MOST_TOKENS else 0
+    return said if isinstance(said, int) and _is_amount(said) else 0
 
 
 def price(said: object) -> float | None:
     """Return an amount of money as an agent says it; None of what can be none."""
-    is_possible = isinstance(said, int | float) and 0 <= said <= MOST_TOKENS
-    return float(said) if is_possible else None  # type: ignore[arg-type]
+    return float(said) if isinstance(said, int | float) and _is_amount(said) else None
+
+
+def _is_amount(said: float) -> bool:
+    return not isinstance(said, bool) and 0 <= said <= MOST_TOKENS  # and so no NaN
 
 
 class Used(Protocol):

@@ -21,6 +21,7 @@ from musician.testing.waiting import HANG_S, NotInTime
 
 _COLUMNS, _LINES = 180, 60
 _SLOW_POLL_S = 1.0
+_PRESS_S, _MOST_PRESSES = 5.0, 12
 _CHUNK_BYTES = 65_536
 _COMMAND_S = 20.0
 _TAIL_CHARS = 40
@@ -127,6 +128,15 @@ class TerminalClient:
     def press(self, *keys: str) -> None:
         """Press keys by tmux's names: Enter, Escape, C-c, …"""
         self._tmux("send-keys", *keys)
+
+    def press_until(self, gone: Callable[[str], object], *keys: str) -> None:
+        """Press keys again as often as nothing comes of it: a dialog may be drawn before it takes any."""
+        for _ in range(_MOST_PRESSES):
+            self.press(*keys)
+            with suppress(NotInTime):
+                self.wait_for(gone, within_s=_PRESS_S)
+                return
+        raise NotInTime(f"nothing comes of {keys}:\n{self.screen()}")
 
     def close_window(self) -> None:
         """Close it, as a person does by the mouse: its programs get a SIGHUP."""
