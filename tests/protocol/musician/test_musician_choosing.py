@@ -151,6 +151,12 @@ CANNOT: dict[str, tuple[i.Input, dict[str, object], str, str]] = {
         "all pause",
         "`musician wait task-01`",
     ),
+    "while its plan is paused": (
+        i.BeginningChosen(item="step 1"),
+        {"plan_pause": "paused by ada", "pause": "all pause"},
+        "paused by ada",
+        "end your turn, or `musician wait task-01`",
+    ),
     "when a handoff was agreed": (
         i.BeginningChosen(item="step 1"),
         {"leave_reason": "agreed"},
