@@ -545,6 +545,8 @@ CREATE TABLE changes (
     id      INTEGER NOT NULL  -- of the row, in its own table; a claim's epoch
 );
 
+CREATE INDEX changes_of_states ON changes (id) WHERE source = 'state';
+
 -- Who has decided, where that was a person, or the session in which one conducts: of messages, changes of a state and
 -- settled questions. What nobody has signed is the program's own.
 CREATE TABLE signatures (
