@@ -57,7 +57,7 @@ def test_who_is_at_work_is_told_by_machine(claimed: Path, desk: TestClient, call
 
 
 def test_who_is_known_to_be_dead_is_at_work_nowhere(claimed: Path, desk: TestClient, call: Call) -> None:
-    """Nor is the version it had, though its claim is held until somebody takes it over (D38)."""
+    """Nor is the version it had, though its claim is held until somebody takes it over."""
     with closing(Project(str(claimed))) as project:
         conducting = service.start_conducting(project.store, "c", other_is_alive=None, settings=Settings())
         run = OwnProgram(host=host_name(), version="8.0", python="3.11.2", system="Plan 9")
