@@ -336,7 +336,7 @@ def test_a_plan_is_paused_and_goes_on_by_a_key(ready: Path, call: Call) -> None:
             await seen.sees(f"plan greeter is paused by {login_name()}", "UTC: lunch; p lets it go on")
             await asyncio.to_thread(call, "claim", "1", "--session", "s1", expect=5)
             await seen.press("3")
-            await seen.sees("0 of 2 paused by")
+            await seen.sees("0 of 2 tasks complete", "paused by")
             await seen.press("q", "p")
             await seen.sees("Let plan greeter go on; it is paused by", "Enter does it")
             await seen.press("enter")
