@@ -101,8 +101,11 @@ def test_a_task_in_error_is_taken_out_of_the_plan(planned: Path, call: "Call") -
     write(task(1), task(2, "exit 3", after=1), "## Phase 2: B\n", task(3))
     call("plan", "amend", "PLAN.md")
     call("run", "PLAN.md", expect=1)
+    write(task(1), task(2, "exit 4", after=1), "## Phase 2: B\n", task(3))
+    changed = call("plan", "amend", "PLAN.md").out
+    assert "task-02 still waits for you; its answers: musician review show task-02" in changed
     write(task(1), "## Phase 2: B\n", task(3))
-    call("plan", "amend", "PLAN.md")
+    assert "still waits" not in call("plan", "amend", "PLAN.md").out
     assert "withdrawn" in call("status", "task-02").out
     call("run", "PLAN.md")
     assert made("f3") == "3\n"

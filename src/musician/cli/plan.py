@@ -175,11 +175,14 @@ def show_amendment(app: App, made: Amendment) -> None:
     left = [fields(each) for each in made.left]
     document = {"plan": made.plan.plan_id, "sha256": made.plan.sha256, "left": left}
     document["warnings"] = list(made.doubts)
+    asked = {ask.task_id for ask in service.open_asks(app.store)}
+    waiting = document["waiting"] = [each for each in made.changed if each in asked]
     said = [f"{_AMENDED[what]}: {', '.join(ids)}" for what, ids in changes.items() if ids]
     said = [
         *(said or ["no task changed"]),
         *map(str, made.left),
         *(f"warning: {each}" for each in made.doubts),
+        *(f"{each} still waits for you; its answers: musician review show {each}" for each in waiting),
     ]
     show(app, {**document, **{what: list(ids) for what, ids in changes.items()}}, *said)
     if made.kept:

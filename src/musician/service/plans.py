@@ -74,6 +74,7 @@ def amend_plan(
             if tx.one(Tasks.task, task_id=task_id) is not None:
                 withdraw_in(tx, task_id, "withdrawn from the plan")
         _take_up(tx, plan, instructions, retry_limit, settings)
+        tx.run(Plans.reopen_plan, plan_id=plan.plan_id)
 
 
 def open_task(store: Store, task_id: str, *, title: str, instruction_path: str, retry_limit: int = 5) -> None:

@@ -5,8 +5,9 @@ INSERT INTO plans (plan_id, path, title, sha256, text, base_branch, base_commit)
 VALUES (:plan_id, :path, :title, :sha256, :text, :base_branch, :base_commit);
 
 -- name: amend_plan
+-- A plan that has not changed is as much at its end as before.
 UPDATE plans SET path = :path, title = :title, sha256 = :sha256, text = :text, locked_at = datetime('now'),
-    finished_at = NULL
+    finished_at = CASE WHEN sha256 = :sha256 THEN finished_at END
 WHERE plan_id = :plan_id;
 
 -- name: plan
