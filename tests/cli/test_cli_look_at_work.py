@@ -36,7 +36,12 @@ def test_a_review_says_where_the_work_is_and_how_to_see_it(claimed: Path, call: 
     assert "  greeter.py (+1 -0)" in shown
     assert "look at it: musician review diff task-01 (or checkout, open)" in shown
     assert "+def greet(name): return name" in call("review", "diff", "1").out
-    assert shown[-1] == "answer it: musician review approve task-01 | reject task-01 TEXT | fix task-01 TEXT"
+    assert shown[-4:] == [
+        "answer it with one of:",
+        "  musician review approve task-01",
+        '  musician review reject task-01 "what is wrong"',
+        '  musician review fix task-01 "what to do"',
+    ]
 
 
 def test_the_work_is_in_the_document_too(claimed: Path, call: Call) -> None:

@@ -16,7 +16,7 @@ from musician.protocol.messages.corrections import with_corrections
 from musician.protocol.names import CONDUCTOR, NO_PLAN
 from musician.protocol.rules.review import needs_a_judge
 from musician.protocol.states import WAITING, State
-from musician.reporting.asks import Answer, answers_to, asked
+from musician.reporting.asks import VERDICTS, Answer, answers_to, asked
 from musician.reporting.evidence import Evidence, evidence_of
 from musician.reporting.standing import Standing
 from musician.runtime.as_person import as_person
@@ -27,11 +27,7 @@ from musician.trees.task_work import Work, work_of
 
 _MOST_FILES = 20
 
-_VERBS = {
-    State.REVIEW_APPROVED: "approve {}",
-    State.REVIEW_FAILED: "reject {} TEXT",
-    State.FIX_PROPOSED: "fix {} TEXT",
-}
+_VERBS = {State.REVIEW_APPROVED: "approve", State.REVIEW_FAILED: "reject", State.FIX_PROPOSED: "fix"}
 
 _message_option = click.option(
     "--message",
@@ -112,7 +108,7 @@ def show_command(app: App, task_id: str) -> None:
         "deviations": [fields(row) for row in open_deviations],
         "findings": [fields(row) for row in findings],
         "needs_human": [fields(ask) for ask in view.open_asks],
-        "verdicts": [] if app.is_archived else [verb.split()[0] for verb in _verdicts(view)],
+        "verdicts": [] if app.is_archived else [_VERBS[verdict] for verdict in _verdicts(view)],
         "work": None if work is None else _work_document(work),
     }
     deviations = [
@@ -165,14 +161,14 @@ def _extent(file: FileDiff) -> str:
     return "binary" if file.added is None else f"+{file.added} -{file.removed}"
 
 
-def _verdicts(view: TaskView) -> list[str]:
-    return [verb for state, verb in _VERBS.items() if state in view.open_verdicts]
+def _verdicts(view: TaskView) -> list[State]:
+    return [verdict for verdict in VERDICTS if verdict in view.open_verdicts]
 
 
 def _verdict_lines(view: TaskView) -> list[str]:
-    """Name the verdicts that are accepted now."""
-    verbs = [verb.format(view.row.task_id) for verb in _verdicts(view)]
-    return [f"answer it: musician review {' | '.join(verbs)}"] if verbs else []
+    """Name the verdicts that are accepted now, each on a line that a shell takes as it stands."""
+    commands = [VERDICTS[verdict].format(task=view.row.task_id) for verdict in _verdicts(view)]
+    return ["answer it with one of:", *(f"  {each}" for each in commands)] if commands else []
 
 
 def _what_to_do(view: TaskView, asks: Sequence[HumanRow]) -> list[Answer]:

@@ -14,7 +14,7 @@ from musician.processes.output import headline, one_line
 from musician.protocol.arguments import as_argument
 from musician.protocol.names import NO_PLAN
 from musician.protocol.rules.ceilings import example_of
-from musician.protocol.states import ACTIVE
+from musician.protocol.states import ACTIVE, State
 from musician.protocol.values import dataclass
 from musician.store.port import Store
 from musician.store.rows import HumanRow
@@ -67,9 +67,18 @@ _MOST_CHARS = 1000
 _MOST_JOINED_CHARS = 200
 """A text up to this length is joined to one line. Of a longer one only the first line is shown: it names the log."""
 
+VERDICTS: Mapping[State, str] = MappingProxyType(
+    {
+        State.REVIEW_APPROVED: "musician review approve {task}",
+        State.REVIEW_FAILED: 'musician review reject {task} "what is wrong"',
+        State.FIX_PROPOSED: 'musician review fix {task} "what to do"',
+    }
+)
+"""A verdict to the command that gives it."""
+
 _LOOK = ("musician review show {task}", "look at what it says")
-_SEND_BACK = ('musician review reject {task} "what is wrong"', "send it back")
-_FIX = ('musician review fix {task} "what to do"', "say how to go on")
+_SEND_BACK = (VERDICTS[State.REVIEW_FAILED], "send it back")
+_FIX = (VERDICTS[State.FIX_PROPOSED], "say how to go on")
 _STOP = ("musician handoff {task}", "end its session; a fresh one goes on")
 _OTHERWISE = (
     ("musician review show {task}", "look at it"),
@@ -78,11 +87,11 @@ _OTHERWISE = (
 
 ANSWERS: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
     {
-        "review": (_LOOK, ("musician review approve {task}", "take it"), _SEND_BACK, _FIX),
+        "review": (_LOOK, (VERDICTS[State.REVIEW_APPROVED], "take it"), _SEND_BACK, _FIX),
         "error": (
             _LOOK,
             _FIX,
-            ('musician review reject {task} "what is wrong"', "have its session hand off"),
+            (VERDICTS[State.REVIEW_FAILED], "have its session hand off"),
             _STOP,
         ),
         "conflict": (
