@@ -146,7 +146,7 @@ class VerificationResult:
         note = f"; {self.note}" if self.flaky else ""
         if self.passed:
             excused = "".join(f"; {each}" for each in self.excused)
-            return f"{'Passing' if excused else 'All passing'} ({self._seen()}){excused}{note}"
+            return f"{self._passing()}{excused}{note}"
         last = self.commands[-1]
         why = last.why or self.note
         return ("not run: " + why.removeprefix("cannot run: ") if not last.could_run else why) + note
@@ -175,6 +175,13 @@ class VerificationResult:
         said = () if self.stages is None else self.stages.said()
         joined = "; ".join(said)
         return f"; {one_line(joined, _MAX_BESIDES_CHARS)}" if said else ""
+
+    def _passing(self) -> str:
+        seen = self._seen()
+        if not self.excused:
+            return f"All passing ({seen})"
+        # Of a command that fails as before and names no tests, nothing was seen that passes.
+        return f"Passing ({seen})" if seen else "Nothing fails that did not fail before"
 
     def _seen(self) -> str:
         known = [command.counts for command in self.commands if command.counts is not None]
