@@ -47,7 +47,7 @@ def file(request: pytest.FixtureRequest, repository: Path, call: Call) -> str:
 
 
 def test_whatever_names_the_plan_can_be_given_as_it_stands(
-    file: str, repository: Path, call: Call, shell: Call
+    file: str, repository: Path, call: Call, shell: Call, tmp_path: Path
 ) -> None:
     """It was `musician run PLAN.md`, whatever the file was called, and without its options."""
     told = call("plan", "lock", "--", file).out
@@ -74,4 +74,15 @@ def test_whatever_names_the_plan_can_be_given_as_it_stands(
     for command in commands:
         done = shell(f'musician() {{ $MUSICIAN "$@"; }}; cd far/below && {command}')
         assert done.code == 0, (command, done)
+    linked = tmp_path / "linked"
+    git(repository, "worktree", "add", "-q", "--detach", str(linked))
+    for command in commands - {amend}:
+        done = shell(f"cd {shlex.quote(str(linked))} && {command}")
+        assert done.code == 0, ("in a linked tree of the user's", command, done)
+    (merges,) = (each for each in commands if each.startswith("git"))
+    where = f"{merges.partition(' merge ')[0]} rev-parse --show-toplevel"
+    there = shell(f"cd {shlex.quote(str(linked))} && {where}").out.rstrip()
+    assert Path(there) == repository / ".musician" / "trees" / "odd" / "task-01"
+    nowhere = shell(f"cd {shlex.quote(str(linked))} && {where.replace('odd/task-01', 'odd/task-09')}")
+    assert nowhere.code != 0, "without the task's tree nothing is merged where one stands"
     assert call("plan", "check", "nowhere.md", expect=2).err.count("nowhere.md") == 1

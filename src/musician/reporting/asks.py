@@ -57,8 +57,18 @@ class Answer:
         return None
 
 
-_TOP = '"$(git rev-parse --show-toplevel)"'
-"""The project, from wherever in it a person stands. A page that is kept does not say on whose machine it was made."""
+_TREE = "\"$(git for-each-ref --format='%(worktreepath)' refs/heads/musician/{plan}/{task})\"/."
+"""A task's tree, from any tree of the repository. A page that is kept does not say on whose machine it was made.
+
+Where git knows of none it is ``/.``: of an empty name git makes the tree that one stands in, and would merge there.
+"""
+
+_LOG = ".musician/logs/{task}.musician.log"
+_TAIL = (
+    f'tail "$(git rev-parse --show-toplevel)"/{_LOG} 2>/dev/null'
+    f' || tail "$(git rev-parse --git-common-dir)"/../{_LOG}'
+)
+"""From the main tree, wherever its git directory is; else from a linked one."""
 
 _OWN_WORDS = frozenset({"your answer", "what to do", "what to do differently"})
 """Of a command that is shown: a person writes something else in their place."""
@@ -96,7 +106,7 @@ ANSWERS: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
         ),
         "conflict": (
             (
-                f"git -C {_TOP}/.musician/trees/{{plan}}/{{task}} merge musician/{{plan}}/_integration",
+                f"git -C {_TREE} merge musician/{{plan}}/_integration",
                 "bring both sides together in its tree; resolve and mend there, git add, git commit",
             ),
             ('musician review fix {task} "resolved by hand"', "then: it is verified, and merged"),
@@ -112,7 +122,7 @@ ANSWERS: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
             ('musician send {task} "what to do differently"', "let it try again"),
         ),
         "launch": (
-            (f"tail {_TOP}/.musician/logs/{{task}}.musician.log", "see why it does not start"),
+            (_TAIL, "see why it does not start"),
             ('musician send {task} "mended"', "let it try again"),
         ),
         "withdrawn": (
