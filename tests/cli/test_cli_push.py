@@ -1,10 +1,19 @@
 """A person publishes a task's work: its branch to push, and the text of a pull request. A musician does not."""
 
 import os
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from musician import service
+from musician.protocol.messages.feedback import answer_text
+from musician.protocol.values import replace
+from musician.reporting.account import SentBack, account_of
+from musician.reporting.pull_request import pull_request_of
+from musician.reporting.standing import Standing
+from musician.store.opening import open_store
+from musician.trees.root import find_root
 from tests.surroundings import Call, begin, git
 
 PLAN = """\
@@ -134,6 +143,24 @@ def test_the_text_of_a_pull_request_says_what_was_done_and_calls_nobody(folder: 
     assert (found["head"], found["base"], found["url"]) == ("musician/greeter/task-01", "trunk", None)
     for reference in ("@octocat", "#12", "<img"):
         assert reference not in text
+
+
+@pytest.mark.deep
+def test_what_was_sent_back_is_told_in_short(folder: Path) -> None:
+    """All points of a person's, and of a conflict what it begins with; the summary is that of the work alone."""
+    with closing(open_store(folder / ".musician" / "comms.db")) as store:
+        view = service.task_view(store, "task-01")
+        account = account_of(find_root(folder), store, (Standing(view),), plan_id="greeter", title="").tasks[
+            0
+        ]
+    reworked = replace(account, summary="Made.\n" + answer_text(["conflicts"], {}, ["rework 1.1"]))
+    sent_back = tuple(
+        SentBack(task_id="task-01", checkpoint=1, why=why)
+        for why in ("Conflicts in a.py\ndiff --git a/a.py", "1. Mend it.\n2. Test it.")
+    )
+    body = pull_request_of(view, reworked, sent_back, None).body
+    assert body.startswith("Made.\n\nTask")
+    assert "on the way\n\n- Conflicts in a.py …\n- Mend it.; Test it.\n" in body
 
 
 @pytest.mark.deep

@@ -22,6 +22,8 @@ _NEXT_PARAGRAPH = re.compile(r"\n(?![ \t])")
 """A point that goes on in a further line is indented there."""
 _BEGIN = heading("POINTS")
 _HEADING = "POINTS, answer each by its number:"
+RESUBMITTED = "Resubmitted after it was sent back:"
+"""Before the answers to all points, which follow what a submission says of its work."""
 
 
 def with_points(text: str, points: Sequence[str]) -> tuple[str, int]:
@@ -82,7 +84,7 @@ def answer_text(points: Sequence[str], answers: Mapping[int, str], mended_in: Se
         f'{number}. "{_short(point)}": {_short(answers.get(number, "")) or f"not answered; {played}"}'
         for number, point in enumerate(points, start=1)
     )
-    return "\n".join(("Resubmitted after it was sent back:", *lines))
+    return "\n".join((RESUBMITTED, *lines))
 
 
 def _numbered(text: str) -> Iterator[tuple[int, str]]:
