@@ -8,7 +8,7 @@ import pytest
 
 from musician.plans.plan import load_plan
 from musician.plans.tasks import without_script
-from tests.surroundings import Call
+from tests.surroundings import Call, begin, git
 
 
 def commit(folder: Path) -> None:
@@ -136,6 +136,37 @@ def test_a_task_without_a_plan_is_opened_from_its_file(repository: Path, call: C
     assert call("task", "add", "7", "--instructions", "tidy.md", expect=4).err.count("\n") == 1
     assert call("task", "skip", "7", "not now").out == "skipped: task-07\nIt belongs to no plan.\n"
     assert "play it with `musician work task-07`" in call("task", "retry", "7").out, "no run takes it up"
+
+
+@pytest.fixture
+def linked(repository: Path, tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working tree of the user's own beside the main one, and we stand in it."""
+    call("init")
+    folder = tmp_path / "linked"
+    git(repository, "worktree", "add", "-q", "-b", "side", str(folder))
+    (folder / "tidy.md").write_text(INSTRUCTIONS)
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def test_a_tasks_file_in_a_linked_tree_is_read_there(linked: Path, repository: Path, call: Call) -> None:
+    """It was wanted in the main tree. A copy is kept: the tree may be gone when the task is played."""
+    name = call("task", "add", "7", "--instructions", "tidy.md", "--json").json["instruction_path"]
+    assert (repository / name).read_text() == INSTRUCTIONS
+    (linked / "tidy.md").unlink()
+    assert call("claim", "7", "--session", "s7", "--json").json["next_title"] == "Sweep"
+    other = begin(linked.parent / "other", {"other.md": INSTRUCTIONS.replace("07", "08")})
+    told = call("task", "add", "8", "--instructions", str(other / "other.md"), expect=2).err
+    assert "a file outside the project" in told
+
+
+def test_a_task_is_added_to_a_plan_in_a_linked_tree(linked: Path, repository: Path, call: Call) -> None:
+    before = (repository / "PLAN.md").read_text()
+    call("plan", "lock", "PLAN.md")
+    call("task", "add", "7", "--instructions", "tidy.md", "--to", "PLAN.md")
+    assert call("status", "7", "--json").json["title"] == "Tidy up"
+    assert 'instructions: "tidy.md"' in (linked / "PLAN.md").read_text()
+    assert (repository / "PLAN.md").read_text() == before
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,8 @@ from musician.plans.splicing import with_task_added
 from musician.processes.whole_file import write_whole
 from musician.protocol.errors import BadField, InvalidPlan, MusicianError
 from musician.protocol.settings import Settings
-from musician.runtime.locking import Amendment, amend_alone, changing_plans
+from musician.runtime.locking import Amendment, amend_alone, changing_plans, keep_file
+from musician.runtime.program import tree_of
 from musician.runtime.world import WORLD, World
 from musician.service.documents import keep_instructions
 from musician.store.port import Store
@@ -36,10 +37,11 @@ def add_to_plan(
     world: World = WORLD,
 ) -> Amendment:
     """Add the task of an instruction file to a phase, by default the last; as ``plan amend``. Blocks."""
-    name, text = _read(root, path)
+    tree = tree_of(root, plan_path)
+    name, text = _read(tree, path)
     task = read_instructions(text, path=name, task_id=task_id)
     with changing_plans(root, world) as session_id:
-        _, was = _read(root, plan_path)
+        _, was = _read(tree, plan_path)
         made = with_task_added(was, _section(task, name, tuple(after)), phase=phase)
         if made is None:
             raise BadField(
@@ -61,9 +63,15 @@ def _section(task: TaskSpec, name: str, after: tuple[str, ...]) -> str:
 
 
 def add_task_file(root: Root, store: Store, task_id: str, path: Path, settings: Settings) -> str:
-    """Open a task that belongs to no plan, from its instruction file; return the file's path in the project."""
-    name, text = _read(root, path)
+    """Open a task that belongs to no plan, from its instruction file; return the file's path in the project.
+
+    Of a file in a linked tree of the user's a copy is kept: that tree and its branch may be gone when it is played.
+    """
+    tree = tree_of(root, path)
+    name, text = _read(tree, path)
     task = read_instructions(text, path=name, task_id=task_id)
+    if tree != root.path:
+        name = keep_file(root, task.task_id, text)
     service.open_task(
         store,
         task_id,
@@ -75,12 +83,12 @@ def add_task_file(root: Root, store: Store, task_id: str, path: Path, settings: 
     return name
 
 
-def _read(root: Root, path: Path) -> tuple[str, str]:
-    """Return an instruction file's path in the project and its text; :class:`InvalidPlan` with one problem."""
+def _read(tree: Path, path: Path) -> tuple[str, str]:
+    """Return a file's path in a tree of the project and its text; :class:`InvalidPlan` with one problem."""
     place = path.resolve()
-    if not place.is_relative_to(root.path):
+    if not place.is_relative_to(tree):
         raise InvalidPlan(problems=(f"{path}:1: a file outside the project; expected one inside it",))
-    name = place.relative_to(root.path).as_posix()
+    name = place.relative_to(tree).as_posix()
     try:
         with place.open("rb") as file:
             data = file.read(MAX_FILE_BYTES + 1)

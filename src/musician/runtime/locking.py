@@ -26,6 +26,7 @@ from musician.protocol.errors import (
     StillPlayed,
     UnknownPlan,
 )
+from musician.protocol.names import NO_PLAN
 from musician.protocol.settings import Settings
 from musician.protocol.states import ACTIVE, State
 from musician.protocol.values import dataclass, replace
@@ -318,9 +319,20 @@ def _render(plan: Plan) -> dict[str, tuple[str, str]]:
     task_files = {}
     for task in plan.tasks:
         text = render_instructions(task, plan_id=plan.plan_id, plan_overview=plan.overview)
-        digest = hashlib.sha256(text.encode()).hexdigest()[:_DIGEST_LENGTH]
-        task_files[task.task_id] = (f".musician/instructions/{plan.plan_id}/{task.task_id}.{digest}.md", text)
+        task_files[task.task_id] = (_kept_at(plan.plan_id, task.task_id, text), text)
     return task_files
+
+
+def _kept_at(plan_id: str, task_id: str, text: str) -> str:
+    digest = hashlib.sha256(text.encode()).hexdigest()[:_DIGEST_LENGTH]
+    return f".musician/instructions/{plan_id}/{task_id}.{digest}.md"
+
+
+def keep_file(root: Root, task_id: str, text: str) -> str:
+    """Keep the instructions of a task without a plan as those of a plan's are; return the path in the project."""
+    path = _kept_at(NO_PLAN, task_id, text)
+    _write(root, {task_id: (path, text)})
+    return path
 
 
 def _paths(task_files: dict[str, tuple[str, str]]) -> dict[str, str]:

@@ -47,12 +47,14 @@ def program_in(root: Root, row: TaskRow) -> Program:
 
 def read_plan(root: Root, path: Path) -> Plan:
     """Read a plan's file, seen from the current folder. :class:`InvalidPlan` with all its problems."""
-    return load_plan(path, root=root.path, tree=_tree_of(root, Path(os.path.abspath(path))))
+    return load_plan(path, root=root.path, tree=tree_of(root, path))
 
 
-def _tree_of(root: Root, path: Path) -> Path:
-    """Return the tree in which a plan's instruction files are read: its own, if that is a linked one of the user's."""
-    place = Path(os.path.realpath(root.path / path))
+def tree_of(root: Root, path: Path) -> Path:
+    """Return the tree whose files stand beside ``path``, seen from the current folder: a linked one of the user's is
+    one of its own.
+    """
+    place = Path(os.path.realpath(path))
     found = None if place.is_relative_to(root.path) else find_tree(str(place.parent))
     return root.path if found is None or Path(found[0]) != root.path else Path(found[1])
 
@@ -93,7 +95,7 @@ def locked_plan(root: Root, path: str, text: str, sha256: str) -> Plan:  # noqa:
 
 def reader_in(root: Root, plan_path: str) -> ReadFile:
     """Return what reads a plan's instruction files."""
-    tree = _tree_of(root, Path(plan_path))
+    tree = tree_of(root, root.path / plan_path)
 
     def read_file(path: str) -> str | None:
         place = tree / path
