@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from musician import service
+from musician.processes.identity import login_name
 from musician.protocol.landing import LANDS, render_page, render_section
 from musician.protocol.proposals import Draft, Proposal, ProposalType, read_draft
 from musician.runtime.proposing import Desk
@@ -193,6 +194,10 @@ def test_a_second_acceptance_is_refused_and_adds_nothing(conductor: Path, call: 
     assert "proposal 1 is accepted already" in call("proposals", "accept", "1", expect=4).err
     assert (conductor / "MEMORY.md").read_text() == text
     call("proposals", "reject", "1", "no", expect=4)
+    told = call("timeline", "--json").json["timeline"]
+    assert [
+        (each["text"].rpartition(": ")[2], each["by"]) for each in told if each["source"] == "decided"
+    ] == [("MEMORY.md", login_name())]
 
 
 @pytest.mark.parametrize(

@@ -414,6 +414,11 @@ def test_proposals_are_decided_once(claimed: Path, desk: TestClient, call: Call)
     assert post(desk, "/proposals/2/decline", text="tabs it is")[0] == 303
     assert post(desk, "/proposals/1/accept")[0] == 303
     assert "Use tabs: accepted" in desk.get("/proposals").text
+    names = login_name()
+    assert _cells(desk.get("/decided").text) == [
+        ["task-01", names, "proposal accepted", "Use tabs: docs/knowledge-base/patterns/use-tabs.md"],
+        ["task-01", names, "proposal rejected", "Use spaces: tabs it is"],
+    ]
     for late in (
         "/proposals/1/accept",
         "/proposals/9/accept",
@@ -433,6 +438,14 @@ def test_a_page_that_only_shows_has_no_orders(submitted: Path, open_desk: Open) 
         assert post(client, f"/tasks/task-01/{order}", text="x")[0] == 403
 
 
+def _cells(page: str) -> list[list[str]]:
+    """Of what was decided: the task, who, what and the words."""
+    return [
+        [html.unescape(re.sub("<[^>]+>", "", cell)) for cell in re.findall("<td.*?</td>", row)[1:]]
+        for row in re.findall(r"<tr data-item.*?</tr>", page, re.S)
+    ]
+
+
 def test_what_was_decided_is_told_with_who_decided_it(submitted: Path, desk: TestClient, call: Call) -> None:
     """DASHBOARD-ORDERS"""
     assert post(desk, "/tasks/task-01/judge", verdict="fix", text="say it otherwise")[0] == 303
@@ -440,12 +453,7 @@ def test_what_was_decided_is_told_with_who_decided_it(submitted: Path, desk: Tes
     service.ask_human(project.store, "task-02", kind="trouble", subject_id=1, text="no disk")
     project.close()
     assert post(desk, "/tasks/task-02/send", text="mended")[0] == 303
-    rows = re.findall(r"<tr data-item.*?</tr>", desk.get("/decided").text, re.S)
-    told = [
-        [html.unescape(re.sub("<[^>]+>", "", cell)) for cell in re.findall("<td.*?</td>", row)[1:]]
-        for row in rows
-    ]
-    assert told == [
+    assert _cells(desk.get("/decided").text) == [
         ["task-02", login_name(), "trouble settled", "answered: mended"],
         ["task-01", login_name(), "fix proposed", "say it otherwise"],
     ]

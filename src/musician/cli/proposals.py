@@ -9,6 +9,7 @@ from musician.cli.context import App
 from musician.cli.options import command, plan_option, session_option, text_argument
 from musician.cli.render import Rows, fields, indented, pairs, show
 from musician.protocol.landing import remark
+from musician.runtime.as_person import as_person
 from musician.runtime.proposing import Desk
 from musician.service.proposals import KeptProposal
 from musician.service.similarity import Alike, alike_among
@@ -129,7 +130,7 @@ def merge(app: App, proposal_id: int, into_id: int, session: str | None) -> None
 
 
 def _desk(app: App) -> Desk:
-    return Desk(root=app.root, store=app.store)
+    return Desk(root=app.root, store=as_person(app))
 
 
 def _document(kept: KeptProposal, alike: Iterable[Alike] = ()) -> dict[str, object]:

@@ -26,7 +26,7 @@ from musician.reporting.timeline import Deciders
 from musician.reporting.wording import say_anomaly, say_change, say_noted
 from musician.service import PlanChange, Source
 from musician.store.port import Store
-from musician.store.rows import HistoryRow, HumanRow, JournalRow, MessageRow, UsageRow
+from musician.store.rows import DecidedRow, HistoryRow, HumanRow, JournalRow, MessageRow, UsageRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,7 +141,7 @@ class Reporter:
                 self._is_foretold = True
                 return
             case (
-                MessageRow() | UsageRow()
+                MessageRow() | UsageRow() | DecidedRow()
             ):  # others are reported with the state change they were written with
                 return
             case _:

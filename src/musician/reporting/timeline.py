@@ -14,7 +14,7 @@ from musician.reporting.spending import say_usage
 from musician.service.following import PlanChange, Source, newest_changes
 from musician.service.work import as_entry
 from musician.store.port import Store
-from musician.store.rows import HistoryRow, HumanRow, JournalRow, MessageRow, UsageRow
+from musician.store.rows import DecidedRow, HistoryRow, HumanRow, JournalRow, MessageRow, UsageRow
 
 MOST_HAPPENINGS = 1000
 """How many of the newest are listed by default."""
@@ -75,8 +75,8 @@ def happenings(store: Store, *, most: int = MOST_HAPPENINGS) -> Timeline:
 
 def decisions(store: Store, *, until: int | None = None) -> Decisions:
     """Return what was decided up to a place in the one order, or to now: each verdict, how each question was settled,
-    each pause of a plan and its end, and by whom. So many changes are looked through that enough is found, and no more
-    than is quick.
+    what became of each proposal, each pause of a plan and its end, and by whom. So many changes are looked through that
+    enough is found, and no more than is quick.
     """
     until = service.newest_seq(store) if until is None else until
     found: tuple[Happening, ...] = ()
@@ -133,6 +133,8 @@ def _decided_between(store: Store, after: int, until: int) -> Iterator[Happening
                 yield replace(_happening(change), who=who or "the program", what=what, text=text or "")
             case MessageRow(task_id=task_id, message_type=kind) if task_id == CONDUCTOR and kind in _PAUSING:
                 yield replace(_happening(change), who=who or "somebody", what=_PAUSING[kind])
+            case DecidedRow():
+                yield replace(_happening(change), who=who or "the conductor")
             case _:
                 pass
 
@@ -179,6 +181,9 @@ def _happening(change: PlanChange, *, by: str = "") -> Happening:
             at, who, what, text = row.at, CONDUCTOR, "needs a person", f"{row.kind}: {row.text}"
         case HumanRow() as row:
             at, who, what, text = row.resolved_at or row.at, CONDUCTOR, "settled", row.resolution or ""
+        case DecidedRow() as row:
+            at, who, what = row.decided_at or "", CONDUCTOR, f"proposal {row.status}"
+            text = f"{row.title}: {row.outcome}"
         case _:
             assert_never(change.row)
     return Happening(

@@ -1,4 +1,4 @@
-"""Following what happens: messages, changes of state, journals and what persons are asked, in the order of writing.
+"""Following what happens: messages, changes of state, journals, what persons are asked, proposals that are decided.
 
 Theory. Every such row has a place in one order, its ``seq``, given by the database (``store/sqlite/ordering.py``).
 Whoever follows keeps the seq it has come to and asks for what is after it, in pages; nothing comes twice or is left
@@ -25,6 +25,7 @@ _CHANGED = (
     Changes.changed_journals,
     Changes.changed_usage,
     Changes.changed_asks,
+    Changes.changed_proposals,
 )
 
 
@@ -35,6 +36,8 @@ class Source(StrEnum):
     USAGE = "usage"
     ASKED = "asked"
     SETTLED = "settled"
+    DECIDED = "decided"
+    """A proposal."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,8 +2,8 @@
 
 Theory. A person's verbs do many things: a verdict, an answer, a skip, a grant. So it is not each verb that says who
 asked for it: whoever acts for somebody hands in a store that signs. All that one of its transactions does to a task as
-its conductor (messages, changes of state, questions that are settled) bears the name, or nothing of it is done. The
-name is told and grants nothing: whoever has the database can write any.
+its conductor (messages, changes of state, questions that are settled, proposals that are decided) bears the name, or
+nothing of it is done. The name is told and grants nothing: whoever has the database can write any.
 """
 
 from collections.abc import Iterator, Mapping

@@ -11,6 +11,7 @@ from musician.project import Project
 from musician.protocol.messages.particulars import check_said
 from musician.protocol.values import dataclass
 from musician.reporting.overview import Overview
+from musician.runtime.as_person import as_person
 from musician.runtime.proposing import Desk
 from musician.service.proposals import KeptProposal
 from musician.service.similarity import alike_to_each
@@ -98,4 +99,4 @@ class Proposals(Page):
 
     @property
     def _desk(self) -> Desk:
-        return Desk(root=self.top.project.root, store=self.top.project.store)
+        return Desk(root=self.top.project.root, store=as_person(self.top.project))

@@ -138,11 +138,13 @@ def resume(desk: Desk, plan_id: str, _: Form) -> None:
 
 
 def accept(desk: Desk, number: str, _: Form) -> None:
-    Proposing(root=desk.root, store=desk.store).accept(_number(number), session_id=None)
+    Proposing(root=desk.root, store=desk.as_person).accept(_number(number), session_id=None)
 
 
 def decline(desk: Desk, number: str, form: Form) -> None:
-    Proposing(root=desk.root, store=desk.store).reject(_number(number), form.text("text"), session_id=None)
+    Proposing(root=desk.root, store=desk.as_person).reject(
+        _number(number), form.text("text"), session_id=None
+    )
 
 
 def _number(text: str) -> int:

@@ -14,13 +14,18 @@ import pytest
 from musician import service
 from musician.hooks.hook_context import HookContext
 from musician.protocol.errors import DatabaseUnusable
+from musician.protocol.proposals import Draft, ProposalType
 from musician.protocol.settings import Settings
+from musician.protocol.states import State
+from musician.reporting.timeline import decisions
 from musician.store.sqlite.comparing import differences, objects
 from musician.store.sqlite.guards import guard_statements
+from musician.store.sqlite.migrating import drop_triggers
 from musician.store.sqlite.named import load_schema
 from musician.store.sqlite.store import SqliteStore
 from musician.store.sqlite.versions import GUARDS, LEAST_VERSION, SCHEMA_VERSION
 from musician.testing.waiting import HANG_S
+from tests.conftest import walk_to
 from tests.service.test_plan_verbs import lock, plan, task
 
 VERSION_1 = (Path(__file__).parent / "databases" / "version-1.sql").read_text(encoding="utf-8")
@@ -206,6 +211,40 @@ def test_a_plan_that_was_paused_between_two_releases_still_is(tmp_path: Path) ->
         assert service.resume_plan(store, "band", who="ada") is not None
         held = {name: service.task_view(store, name).pause for name in ("task-01", "task-02")}
         assert held == {"task-01": "", "task-02": "a barrier"}
+
+
+CHANGES = """
+CREATE TABLE changes (
+    seq     INTEGER PRIMARY KEY CHECK (seq > 0),
+    task_id TEXT NOT NULL,
+    source  TEXT NOT NULL CHECK (source IN ('message', 'state', 'journal', 'asked', 'settled', 'claim', 'usage')),
+    id      INTEGER NOT NULL  -- of the row, in its own table; a claim's epoch
+)
+"""
+
+
+def test_a_table_that_was_otherwise_between_two_releases_keeps_every_row(tmp_path: Path) -> None:
+    """What has got a place since, as a proposal that was decided, gets the next one."""
+    path = tmp_path / "comms.db"
+    draft = Draft(type=ProposalType.MEMORY, title="Use tabs", body="They are wide.")
+    with closing(SqliteStore.create(path)) as store:
+        walk_to(store, "task-01", State.COMPLETE)
+        service.propose(store, None, draft, folder="docs", taken=())
+        before = rows(store.connection, "changes")
+        drop_triggers(store.connection)
+        store.connection.execute(f"DROP TABLE changes; {CHANGES}")
+        store.connection.executemany("INSERT INTO changes VALUES (?, ?, ?, ?)", before)
+        store.connection.execute(
+            "UPDATE proposals SET status = 'rejected', outcome = 'no', decided_at = datetime('now');"
+            "UPDATE settings SET value = 'older' WHERE name = 'schema.guards'"
+        )
+    for _ in range(2):
+        with closing(SqliteStore.open(path)) as store:
+            assert differences(store.connection) == ()
+            after = rows(store.connection, "changes")
+            assert after == sorted([*before, (len(before) + 1, "task-00", "decided", 1)], key=repr)
+            told = [(each.who, each.what, each.text) for each in decisions(store).happenings]
+            assert told[-1] == ("the conductor", "proposal rejected", "Use tabs: no")
 
 
 def test_a_newer_database_is_read_and_not_written(tmp_path: Path) -> None:

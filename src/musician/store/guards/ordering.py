@@ -15,6 +15,7 @@ from musician.store.guards.guard import Guard, refuse, write
 
 _SETTLES = "OLD.resolved_at IS NULL AND NEW.resolved_at IS NOT NULL"
 _ASKS_AGAIN = "OLD.resolved_at IS NOT NULL AND NEW.resolved_at IS NULL"
+_DECIDES = "OLD.status = 'open' AND NEW.status <> 'open'"
 _CLAIM_MOVES = (  # an ordinary claim has a history row with the same epoch
     "NEW.claim_epoch <> OLD.claim_epoch AND NEW.state = OLD.state AND NEW.claim_epoch IS DISTINCT FROM"
     " (SELECT claim_epoch FROM history WHERE task_id = NEW.task_id ORDER BY id DESC LIMIT 1)"
@@ -30,6 +31,7 @@ def ordering_guards() -> Iterator[Guard]:
         ("asked", "INSERT ON needs_human", "TRUE", "id"),
         ("settled", "UPDATE OF resolved_at ON needs_human", _SETTLES, "id"),
         ("asked_again", "UPDATE OF resolved_at ON needs_human", _ASKS_AGAIN, "id"),
+        ("decided", "UPDATE OF status ON proposals", _DECIDES, "id"),
         ("claim", "UPDATE OF claim_epoch ON orchestration_tasks", _CLAIM_MOVES, "claim_epoch"),
     ):
         yield write(

@@ -1,14 +1,14 @@
-"""The one order of messages, changes of state, journals and what persons were asked."""
+"""The one order of messages, changes of state, journals, what persons were asked and what became of proposals."""
 
 from typing import NamedTuple
 
 from musician.store.query import Command, Query, Row
-from musician.store.rows.documents import HumanRow
+from musician.store.rows.documents import DecidedRow, HumanRow
 from musician.store.rows.messages import MessageRow
 from musician.store.rows.sessions import JournalRow, UsageRow
 from musician.store.rows.tasks import HistoryRow
 
-ChangedRow = MessageRow | HistoryRow | JournalRow | UsageRow | HumanRow
+ChangedRow = MessageRow | HistoryRow | JournalRow | UsageRow | HumanRow | DecidedRow
 
 
 class PlaceRow(NamedTuple):
@@ -48,4 +48,5 @@ class Changes:
     changed_journals = _Changed(JournalRow)
     changed_usage = _Changed(UsageRow)
     changed_asks = _Changed(HumanRow)
+    changed_proposals = _Changed(DecidedRow)
     order_the_rest = Command()

@@ -21,7 +21,7 @@ else:
         {
             "clients": "ClientRow",
             "messages": "ForecastRow MessageRow ReceiptRow",
-            "documents": "ArchiveRow CommentRow DocumentRow HumanRow PauseRow PlanRow ProposalRow",
+            "documents": "ArchiveRow CommentRow DecidedRow DocumentRow HumanRow PauseRow PlanRow ProposalRow",
             "sessions": "ConversationRow JournalRow ProcessRow ProgramRow SessionRow UsageRow",
             "submissions": "OpinionRow ReportRow SubmissionRow VerificationRow",
             "tasks": "HistoryRow TaskRow",

@@ -40,6 +40,17 @@ class ProposalRow(NamedTuple):
     text: str
 
 
+class DecidedRow(NamedTuple):
+    """A proposal that is closed, without its text."""
+
+    id: int
+    task_id: str
+    title: str
+    status: str
+    outcome: str
+    decided_at: str | None
+
+
 class CommentRow(NamedTuple):
     """``message_id`` is the verdict's that carries it as its point ``number``; None for a draft."""
 

@@ -48,6 +48,7 @@ _SOURCES = {
     "history": "('state')",
     "journal": "('journal')",
     "needs_human": "('asked', 'settled')",
+    "proposals": "('decided')",
 }
 """What the one order calls the rows of a table."""
 

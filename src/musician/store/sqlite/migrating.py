@@ -1,11 +1,12 @@
 """Making a database, and making an older one this program's (D40).
 
 Theory. A schema is what ``schema.sql`` says and the guards that ``guards`` derives. Versions only add, so that programs
-of the one before can go on: existing tables keep their columns, and new facts get tables of their own. So an older
-database lacks some objects of ``schema.sql``, and what it lacks is derived, not written down a second time. It is taken
-up by the first newer program that opens it: in one transaction, behind the gate, every trigger is dropped, the missing
-objects are made, and the guards are made anew. Whoever comes second finds it done. A migrated schema is, object by
-object, a fresh one; the test that says so fails for a change that is more than an addition.
+of the one before can go on: existing tables keep their columns, and new facts get tables of their own; only what no
+release has had yet is made anew. So an older database lacks some objects of ``schema.sql``, and what it lacks is
+derived, not written down a second time. It is taken up by the first newer program that opens it: in one transaction,
+behind the gate, every trigger is dropped, the missing objects are made, and the guards are made anew. Whoever comes
+second finds it done. A migrated schema is, object by object, a fresh one; the test that says so fails for a change that
+is more than an addition.
 
 Loaded only where there is something to make: a hook that opens a current database pays nothing for it.
 """
@@ -28,6 +29,8 @@ from musician.store.sqlite.versions import (
 
 _RENAMED = (("limits", "provider", "account"),)
 """Table, old and new name of columns that were called otherwise between two releases."""
+_MADE_ANEW = ("changes",)
+"""Tables that were made otherwise between two releases, in the same columns."""
 
 _KEEP_PAUSES = """
 INSERT INTO plan_pauses (plan_id, who, reason, at)
@@ -64,6 +67,7 @@ def take_up(connection: apsw.Connection) -> None:
             return
         drop_triggers(connection)
         _rename_columns(connection)
+        _make_anew(connection)
         _add_what_is_missing(connection)
         if connection.table_exists(None, "pauses"):
             connection.execute(_KEEP_PAUSES)
@@ -94,6 +98,20 @@ def _rename_columns(connection: apsw.Connection) -> None:
         if (old,) in columns:
             # Unquoted: as it is written here it stands in the schema, which is compared with a fresh one.
             connection.execute(f"ALTER TABLE {table} RENAME COLUMN {old} TO {new}")
+
+
+def _make_anew(connection: apsw.Connection) -> None:
+    """Tables that keep every row and get other constraints. Their indexes go, and are then missing."""
+    made = "SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?"
+    with closing(apsw.Connection(":memory:")) as fresh:
+        fresh.execute(load_schema())
+        for table in _MADE_ANEW:
+            there, should = (each.execute(made, (table,)).get for each in (connection, fresh))
+            if there not in (None, should):
+                connection.execute(f"ALTER TABLE {table} RENAME TO {table}_before")
+                connection.execute(str(should))
+                connection.execute(f"INSERT INTO {table} SELECT * FROM {table}_before")  # noqa: S608
+                connection.execute(f"DROP TABLE {table}_before")
 
 
 def _add_what_is_missing(connection: apsw.Connection) -> None:

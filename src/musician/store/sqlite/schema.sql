@@ -535,20 +535,22 @@ SELECT o.message_id, o.task_id FROM orders o
 JOIN sessions s ON s.task_id = o.task_id AND s.claim_epoch = o.claim_epoch
 WHERE s.ended_at IS NOT NULL;
 
--- The one order of what happened: a row for each message, change of state and entry of a journal, and for whatever a
--- person was asked or has settled. Triggers write it within the transaction of the row it stands for, whoever writes
+-- The one order of what happened: a row for each message, change of state and entry of a journal, for whatever a person
+-- was asked or has settled, and for each proposal that was decided. Triggers write it within the transaction of the row it stands for, whoever writes
 -- that. Writers come one by one, so who has seen a seq has seen all before it; no seq is left out or used twice.
 CREATE TABLE changes (
     seq     INTEGER PRIMARY KEY CHECK (seq > 0),
     task_id TEXT NOT NULL,
-    source  TEXT NOT NULL CHECK (source IN ('message', 'state', 'journal', 'asked', 'settled', 'claim', 'usage')),
+    source  TEXT NOT NULL CHECK (
+        source IN ('message', 'state', 'journal', 'asked', 'settled', 'decided', 'claim', 'usage')
+    ),
     id      INTEGER NOT NULL  -- of the row, in its own table; a claim's epoch
 );
 
 CREATE INDEX changes_of_states ON changes (id) WHERE source = 'state';
 
--- Who has decided, where that was a person, or the session in which one conducts: of messages, changes of a state and
--- settled questions. What nobody has signed is the program's own.
+-- Who has decided, where that was a person, or the session in which one conducts: of messages, changes of a state,
+-- settled questions and decided proposals. What nobody has signed is the program's own.
 CREATE TABLE signatures (
     source     TEXT NOT NULL,
     id         INTEGER NOT NULL,

@@ -1,4 +1,4 @@
--- The one order of messages, changes of state, journals and what persons were asked.
+-- The one order of messages, changes of state, journals, what persons were asked and what became of proposals.
 
 -- name: reached
 -- How far a page of :most changes after :seq goes, not past :until.
@@ -52,6 +52,10 @@ SELECT c.seq, c.source, n.*,
 FROM changes c JOIN needs_human n ON n.id = c.id
 WHERE c.seq > :seq AND c.seq <= :until AND c.source IN ('asked', 'settled');
 
+-- name: changed_proposals
+SELECT c.seq, c.source, p.* FROM changes c JOIN proposals p ON p.id = c.id
+WHERE c.seq > :seq AND c.seq <= :until AND c.source = 'decided';
+
 -- name: order_the_rest
 -- What has no place in the order yet, as in a database of version 1, gets the next ones. Times are whole seconds: within
 -- one a change of state stands behind the message it was made with and before the next, a journal after both. Each
@@ -65,13 +69,15 @@ WITH found AS (
     UNION ALL SELECT 'asked', id, task_id, at, 9223372036854775807, 3 FROM needs_human
     UNION ALL SELECT 'settled', id, task_id, resolved_at, 9223372036854775807, 4 FROM needs_human
               WHERE resolved_at IS NOT NULL
+    UNION ALL SELECT 'decided', id, task_id, decided_at, 9223372036854775807, 5 FROM proposals
+              WHERE status <> 'open'
 ), placed AS (
     SELECT source, id, task_id, rank,
            max(message_id) OVER earlier AS message_id,
            max(CASE WHEN at GLOB '[0-9][0-9][0-9][0-9]-*' AND datetime(at) <= datetime('now')
                     THEN datetime(at) ELSE '' END) OVER earlier AS at
     FROM found
-    WINDOW earlier AS (PARTITION BY source, CASE source WHEN 'settled' THEN id END ORDER BY id)
+    WINDOW earlier AS (PARTITION BY source, CASE WHEN source IN ('settled', 'decided') THEN id END ORDER BY id)
 )
 SELECT task_id, source, id FROM placed WHERE (source, id) NOT IN (SELECT source, id FROM changes)
 ORDER BY at, message_id, rank, id;

@@ -1,10 +1,10 @@
 -- Who has decided, where that was a person, or the session in which one conducts.
 
 -- name: sign
--- What was said to a task, how its state was changed and what was settled after :before, in the writing transaction.
+-- What was said to a task, how its state was changed, and what was settled or decided after :before, in the writing transaction.
 INSERT INTO signatures (source, id, task_id, name, session_id)
 SELECT source, id, task_id, :name, :session_id FROM changes
-WHERE seq > :before AND source IN ('message', 'state', 'settled')
+WHERE seq > :before AND source IN ('message', 'state', 'settled', 'decided')
 ON CONFLICT (source, id) DO UPDATE SET name = excluded.name, session_id = excluded.session_id;
 
 -- name: signed_between
