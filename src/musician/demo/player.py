@@ -34,6 +34,8 @@ _SUGGESTED = re.compile(r"The plan suggests:\n\n```bash\n(.*?)\n```", re.DOTALL)
 _TOLD = re.compile(r'^\s*echo "(::.+)"\n?', re.MULTILINE)
 _SLEPT = re.compile(r"^sleep 1\n?", re.MULTILINE)
 _CONTEXT = re.compile(r"::context (\d+)%")
+_COMMON_PCT = 20
+"""Of its window, where the plan does not say."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +82,8 @@ class Player:
             return _NO_QUOTA
         if EMERGENCY_AT in prompt and EMERGENCY not in prompt and not is_played:
             self._on_waiting()
-            return Reply(text="I ask the pigeons.", uses=(self._instrument.bash(_LONG),))
+            usage = self._usage_of(_script_of(prompt))
+            return Reply(text="I ask the pigeons.", uses=(self._instrument.bash(_LONG),), usage=usage)
         return self._play(prompt, is_played=is_played)
 
     def _is_given(self) -> bool:
@@ -90,15 +93,24 @@ class Player:
         return now_s >= self._given_from_s
 
     def _play(self, prompt: str, *, is_played: bool) -> Step:
-        script = "\n".join(_SUGGESTED.findall(prompt))
+        script = _script_of(prompt)
         told = _TOLD.findall(script)
-        used = next((int(found[1]) for each in told if (found := _CONTEXT.match(each))), 20)
-        usage = Usage(input=used * self._instrument.percent_tokens, output=0)
+        usage = self._usage_of(script)
         if is_played or not script:
             return say("Done.\n", usage=usage)
         words = "\n".join(each for each in told if not _CONTEXT.match(each))
         command = _SLEPT.sub("", _TOLD.sub("", script))
         return Reply(text=f"{words}\n", uses=(self._instrument.bash(command),), usage=usage)
+
+    def _usage_of(self, script: str) -> Usage:
+        """Return what a step's script says is used, of each answer in it: a window does not empty itself."""
+        found = _CONTEXT.search(script)
+        used = _COMMON_PCT if found is None else int(found[1])
+        return Usage(input=used * self._instrument.percent_tokens, output=0)
+
+
+def _script_of(prompt: str) -> str:
+    return "\n".join(_SUGGESTED.findall(prompt))
 
 
 def _last_prompt(text: str) -> str:
