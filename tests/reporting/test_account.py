@@ -1,13 +1,17 @@
 """The account of a plan is a fold over its rows."""
 
+import pytest
+
 from musician import service
 from musician.protocol.journal import EntryKind
+from musician.protocol.resumption.handoff import DIED
 from musician.protocol.rules.deviations import Severity
 from musician.protocol.states import State
 from musician.reporting.account import account_of
 from musician.reporting.account_page import page, sections
 from musician.reporting.standing import Standing
 from musician.store.port import Store
+from musician.store.sqlite.store import SqliteStore
 from tests.reporting.played import Play, entry, look_at
 
 
@@ -40,6 +44,34 @@ def test_the_last_session_of_a_complete_task_has_not_ended_early(store: Store) -
     play.judge(State.REVIEW_APPROVED, "fine")
     play.complete()
     assert sections(account_of(None, store, (look_at(store),), plan_id="p", title="T")) == ()
+
+
+def test_the_dead_have_lasted_until_they_were_last_heard_of(store: Store) -> None:
+    """An hour in which no run was at work was told as the time of a task."""
+    assert isinstance(store, SqliteStore)
+    play = Play(store)
+    play.open()
+    play.claim("s1")
+    store.connection.execute("UPDATE sessions SET started_at = '2026-01-01 10:00:00'")
+    store.connection.execute("UPDATE orchestration_tasks SET last_heartbeat = '2026-01-01 10:00:04'")
+    service.fence(store, play.task_id, epoch=play.owner.epoch)
+    service.take_over(store, play.task_id, "go on", reason=DIED)
+    (task,) = account_of(None, store, (look_at(store),), plan_id="p", title="T").tasks
+    assert task.took_s == 4
+
+
+@pytest.mark.parametrize("heard", ["2999-01-01 00:00:00", "2020-01-01 00:00:00", "no time", None])
+def test_who_was_last_heard_of_at_no_possible_time_has_ended_now(store: Store, heard: str | None) -> None:
+    assert isinstance(store, SqliteStore)
+    play = Play(store)
+    play.open()
+    play.claim("s1")
+    store.connection.execute("UPDATE orchestration_tasks SET last_heartbeat = ?", (heard,))
+    service.fence(store, play.task_id, epoch=play.owner.epoch)
+    service.take_over(store, play.task_id, "go on", reason=DIED)
+    view = look_at(store).view
+    (session,) = view.sessions
+    assert session.started_at <= (session.ended_at or "") <= view.at
 
 
 def test_no_text_breaks_the_page(store: Store) -> None:

@@ -37,8 +37,14 @@ SET ended_at = coalesce(ended_at, datetime('now')), exit_reason = coalesce(exit_
 WHERE task_id = :task_id AND claim_epoch = :claim_epoch;
 
 -- name: end_older_sessions
--- Those that did not end by themselves.
-UPDATE sessions SET ended_at = datetime('now'), exit_reason = coalesce(exit_reason, :exit_reason)
+-- Those that did not end by themselves. They ended when they were last heard of, and not when somebody found out, maybe
+-- an hour later; a time that cannot be is no such time.
+UPDATE sessions
+SET ended_at = coalesce((
+        SELECT t.last_heartbeat FROM orchestration_tasks t
+        WHERE t.task_id = sessions.task_id AND t.last_heartbeat BETWEEN sessions.started_at AND datetime('now')
+    ), datetime('now')),
+    exit_reason = coalesce(exit_reason, :exit_reason)
 WHERE task_id = :task_id AND claim_epoch < :claim_epoch AND ended_at IS NULL;
 
 -- name: measure_context
