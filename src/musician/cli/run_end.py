@@ -167,11 +167,13 @@ class End:
 
     def _tested(self) -> Iterator[str]:
         """Yield what the plan's tests say of the merged result, unless all pass as before."""
+        # A test that several commands run is mended once.
+        mended = tuple({name: None for each in self.outcome.plan_tests for name in each.mended})
+        if mended:
+            tests = counted(len(mended), "test")
+            yield f"Mended: {tests} that failed before the plan: {named(mended)}."
         for each in self.outcome.plan_tests:
             now = each.now
-            if each.mended:
-                tests = counted(len(each.mended), "test")
-                yield f"Mended: {tests} that failed before the plan: {named(each.mended)}."
             if each.new:
                 yield f"Failing, and not before the plan: {named(each.new)}."
             old = tuple(name for name in now.failed if name not in each.new)
