@@ -90,7 +90,7 @@ def test_a_verdict_is_for_what_was_seen(submitted: Path, program: Call) -> None:
             await seen.press("escape")
             await seen.sees("Review of", but_not="Enter sends")
             await seen.press("u")
-            await seen.sees("review_request")
+            await seen.sees("Resubmitted after it was sent back")
             await seen.press("a")
             await seen.sees("Approve task-01")
             await seen.press("enter")
