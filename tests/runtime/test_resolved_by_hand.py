@@ -28,6 +28,9 @@ WAYS = {
     "both sides, written and committed": (BOTH, ("commit", "-qam", "by hand")),
 }
 
+IN_ITS_TREE = """git -C "$(git for-each-ref --format='%(worktreepath)' refs/heads/musician/pair/task-02)"/."""
+"""Of a command that works from any tree; tests/cli/test_named_plan.py plays it."""
+
 
 def resolve(stage: "Stage", way: tuple[object, ...]) -> None:
     """As a person would, in the tree that the message names."""
@@ -133,7 +136,7 @@ def test_a_conflict_that_was_resolved_wrongly_and_then_by_hand(stage: "Stage") -
     assert (refused.code, 'musician review fix task-02 "resolved by hand"' in refused.err) == (4, True), (
         refused
     )
-    assert "/.musician/trees/pair/task-02 merge" in stage.run("review", "show", "task-02").out
+    assert f"{IN_ITS_TREE} merge" in stage.run("review", "show", "task-02").out
     resolve(stage, WAYS["a merge that is committed"])
     answer(stage)
     stage.to_the_end()
@@ -205,8 +208,7 @@ def test_the_place_and_the_commands_that_a_conflict_names_are_there(stage: "Stag
     stage.until(lambda: stage.state("task-01") is State.COMPLETE)
     stage.open_gate("second")
     said = stage.end(run).out
-    merge = "/.musician/trees/pair/task-02 merge musician/pair/_integration"
-    assert merge in said
+    assert f"{IN_ITS_TREE} merge musician/pair/_integration" in said
     assert 'musician review fix task-02 "resolved by hand"' in said
     assert Path(stage.root, ".musician/trees/pair/task-02/song.txt").read_text() == "two\n", (
         "nothing half done"
