@@ -296,6 +296,19 @@ def test_click_s_own_ways_out_keep_their_codes(capsys: pytest.CaptureFixture[str
     assert is_one_line(capsys.readouterr().err)
 
 
+def test_a_ctrl_c_while_a_class_is_made_is_one(capsys: pytest.CaptureFixture[str]) -> None:
+    """While commands are imported; Python 3.11 wraps what comes out of ``__set_name__``."""
+
+    class Interrupted:
+        def __set_name__(self, owner: type, name: str) -> None:
+            raise KeyboardInterrupt
+
+    with pytest.raises(BaseException) as caught:  # noqa: PT011  # a RuntimeError, or from 3.12 on the Ctrl-C itself
+        type("Made", (), {"it": Interrupted()})
+    assert explain(caught.value) == 130
+    assert capsys.readouterr().err == ""
+
+
 @pytest.mark.parametrize(
     ("number", "told"),
     [(errno.EIO, "the output cannot be written"), (errno.EINVAL, "the system refused something")],

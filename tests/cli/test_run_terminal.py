@@ -168,6 +168,8 @@ class Terminal:
             self.read(0.1)
         while self.read(0.0):
             pass
+        if self.process.returncode not in (0, 130):
+            print(self.said[-4000:])  # noqa: T201  # why it ended so is on its screen alone
         return self.process.returncode
 
     @property

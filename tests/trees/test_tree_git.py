@@ -1,6 +1,8 @@
 """Git is run so that nothing around the caller changes what it does."""
 
 import os
+import shutil
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -9,10 +11,13 @@ import pytest
 
 from musician.protocol.errors import GitFailed, NoRepository, TreeNotReady
 from musician.trees import git as git_module
+from musician.trees.aliases import git_aliases
 from musician.trees.branches import create_branch
 from musician.trees.git import Git, git_dir_of, shown
+from musician.trees.in_memory import Clean, InMemory
 from musician.trees.root import Root
 from musician.trees.snapshot import tree_id
+from musician.trees.trust import configured
 
 GitCommand = Callable[..., str]
 
@@ -30,6 +35,50 @@ def test_a_signal_from_the_terminal_does_not_reach_git(repo: Path) -> None:
     """Ctrl-C goes to our own process group; a merge that it cut off would look like a failed one."""
     alias = f"alias.group=!'{sys.executable}' -c 'import os; print(os.getpgrp())'"
     assert int(Git(repo).text("-c", alias, "group")) != os.getpgrp()
+
+
+def test_a_git_that_a_ctrl_c_hits_before_it_has_its_group_is_begun_again(
+    repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A child is in the terminal's group from its fork to its start; a run ended with "git failed" and 2, not 130."""
+    Git(repo).run("config", "--global", "alias.st", "status")
+    real, bin_folder, begun = shutil.which("git"), tmp_path / "bin", tmp_path / "begun"
+    bin_folder.mkdir()
+    (bin_folder / "git").write_text(
+        f'#!/bin/sh\n[ -e "{begun}" ] || {{ : > "{begun}"; kill -INT $$; }}\nexec "{real}" "$@"\n'
+    )
+    (bin_folder / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", str(bin_folder), prepend=":")
+    (tmp_path / "forecast").mkdir()
+    forecast = InMemory(Root(path=repo), tmp_path / "no trial", tmp_path / "forecast")
+    asked: dict[str, Callable[[], object]] = {
+        "a command": lambda: Git(repo).text("rev-parse", "--is-bare-repository"),
+        "the aliases": lambda: git_aliases(str(repo))["st"],
+        "the settings": lambda: configured(repo / ".git")["core.bare"],
+        "a forecast": lambda: type(forecast.merge("trunk", "trunk")),
+    }
+    answers = {}
+    for what, ask in asked.items():
+        begun.unlink(missing_ok=True)
+        answers[what] = ask()
+        assert begun.exists(), what
+    assert answers == {
+        "a command": "false",
+        "the aliases": "status",
+        "the settings": ("false",),
+        "a forecast": Clean,
+    }
+
+
+def test_a_git_that_every_ctrl_c_hits_is_given_up(
+    repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "git").write_text("#!/bin/sh\nkill -INT $$\n")
+    (tmp_path / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    with pytest.raises(GitFailed) as caught:
+        Git(repo).run("status")
+    assert caught.value.returncode == -signal.SIGINT
 
 
 def test_a_folder_that_is_gone_is_no_tree_and_not_a_missing_git(tmp_path: Path) -> None:

@@ -31,6 +31,10 @@ def explain(error: BaseException) -> int:
     while isinstance(error, BaseExceptionGroup):  # a task group wraps even a single error
         ours = [each for each in error.exceptions if isinstance(each, MusicianError)]
         error = (ours or error.exceptions)[0]
+    if isinstance(
+        error.__cause__, KeyboardInterrupt
+    ):  # a class that is being made wraps even a Ctrl-C (Python 3.11)
+        error = error.__cause__
     match error:
         case click.exceptions.Exit():
             return error.exit_code

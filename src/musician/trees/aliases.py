@@ -3,6 +3,8 @@
 import subprocess
 from collections.abc import Mapping
 
+from musician.trees.starting import played
+
 _WITHIN_S = 5.0
 
 
@@ -12,14 +14,10 @@ def git_aliases(cwd: str) -> Mapping[str, str]:
     """
     argv = ["git", "config", "--null", "--get-regexp", r"^alias\."]
     try:
-        done = subprocess.run(
-            argv, cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, timeout=_WITHIN_S, check=False
-        )
+        _, listed, _ = played(argv, cwd=cwd, within_s=_WITHIN_S)
     except OSError:
         return {}
     except subprocess.TimeoutExpired as error:
         raise TimeoutError("git does not say what its aliases are") from error
-    pairs = (
-        record.partition("\n") for record in done.stdout.decode("utf-8", "replace").split("\0") if record
-    )
+    pairs = (record.partition("\n") for record in listed.decode("utf-8", "replace").split("\0") if record)
     return {name.removeprefix("alias."): value for name, _, value in pairs}

@@ -22,6 +22,7 @@ from pathlib import Path
 
 from musician.protocol.errors import GitFailed, NoRepository, TreeNotReady
 from musician.protocol.values import dataclass
+from musician.trees.starting import Ran, played
 from musician.trees.trust import common_dir_of, distrusted
 
 OLDEST = (2, 25)
@@ -86,22 +87,12 @@ class Completed:
     stderr: str
 
 
-Ran = tuple[int, bytes, bytes]
-"""Exit code, standard output, standard error."""
-
 Runner = Callable[[Sequence[str], bytes, Mapping[str, str]], Ran]
 """Plays a command line with a standard input and an environment to its end; TimeoutExpired if that takes too long."""
 
 
 def run_to_end(argv: Sequence[str], stdin: bytes, env: Mapping[str, str]) -> Ran:
-    import subprocess  # slow to import, and reading refs from files does without it
-
-    # cwd: our own may have been deleted, and git refuses to start in such a place.
-    # Ctrl-C on a terminal is for this program, which winds down; a git cut off half-way helps nobody.
-    done = subprocess.run(
-        argv, input=stdin, capture_output=True, timeout=GIT_TIMEOUT_S, cwd="/", env=env, process_group=0
-    )
-    return done.returncode, done.stdout, done.stderr
+    return played(argv, stdin=stdin, env=env, within_s=GIT_TIMEOUT_S)
 
 
 @dataclass(frozen=True, slots=True)

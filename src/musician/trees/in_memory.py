@@ -26,10 +26,11 @@ from pathlib import Path
 
 from musician.protocol.values import dataclass
 from musician.trees.conflicts import named_in, real_paths
-from musician.trees.git import Git, Ran
+from musician.trees.git import Git
 from musician.trees.obstacles import LINK
 from musician.trees.resolving import is_written_by_hand
 from musician.trees.root import Root
+from musician.trees.starting import Ran, begun_anew
 
 OLDEST = (2, 38)
 """The first git that merges without a tree."""
@@ -164,6 +165,9 @@ class InMemory:
         self._laid = found
 
     def _run(self, argv: Sequence[str], stdin: bytes, env: Mapping[str, str]) -> Ran:
+        return begun_anew(lambda: self._run_once(argv, stdin, env))
+
+    def _run_once(self, argv: Sequence[str], stdin: bytes, env: Mapping[str, str]) -> Ran:
         pipe = subprocess.PIPE
         with subprocess.Popen(
             argv, stdin=pipe, stdout=pipe, stderr=pipe, cwd="/", env=env, process_group=0

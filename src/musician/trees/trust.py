@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 
+from musician.trees.starting import played
+
 TRUSTED = "trusted.json"
 """In ``.musician/``."""
 
@@ -79,22 +81,13 @@ def _configured(common: Path) -> _Settings:
 
 def _ask(common: Path) -> tuple[_Settings, set[Path]]:
     """Return the settings, and the files that hold them or could hold some."""
-    import subprocess
-
     file = common / "config"
     asked = ["git", f"--git-dir={common}", "config", "--file", str(file), "--includes", "-z", "--list"]
     environ = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    done = subprocess.run(
-        [*asked, "--show-origin"],
-        capture_output=True,
-        cwd="/",
-        env=environ,
-        timeout=_CONFIG_TIME_LIMIT_S,
-        check=False,
-    )
+    _, listed, _ = played([*asked, "--show-origin"], env=environ, within_s=_CONFIG_TIME_LIMIT_S)
     found: dict[str, tuple[str, ...]] = {}
     files = {file}
-    told = done.stdout.split(b"\0")
+    told = listed.split(b"\0")
     for origin, record in zip(told[::2], told[1::2], strict=False):
         key, value = (each.decode("utf-8", "backslashreplace") for each in record.partition(b"\n")[::2])
         found[key] = (*found.get(key, ()), value)
