@@ -99,7 +99,7 @@ def test_what_no_run_would_judge_waits_for_a_person(claimed: Path, call: Call) -
         closing(open_store(claimed / ".musician" / "comms.db")) as store,
         hold_conductor_lock(find_root(claimed), "c1", MACHINE),
     ):
-        service.start_conducting(store, "c1", other_is_alive=False, settings=Settings())
+        service.start_conducting(store, "c1", settings=Settings())
         assert is_conducted(find_root(claimed), store, Settings())
         assert needs_me(store, is_conducted=True, owner_of=lambda _: None) == ()
     assert [each["kind"] for each in waiting(call)] == ["review"], "the lock says that the run is dead"
@@ -108,7 +108,7 @@ def test_what_no_run_would_judge_waits_for_a_person(claimed: Path, call: Call) -
 def test_a_plan_whose_run_is_gone_waits_for_one(ready: Path, call: Call) -> None:
     """NEEDS-ME: nothing of it goes on by itself, unless somebody plays it by hand."""
     with closing(open_store(ready / ".musician" / "comms.db")) as store:
-        conducting = service.start_conducting(store, "c1", other_is_alive=False, settings=Settings())
+        conducting = service.start_conducting(store, "c1", settings=Settings())
         service.interrupt_conducting(store, conducting)
     (need,) = waiting(call)
     assert (need["task_id"], need["kind"], need["blocks"]) == ("task-00", "run", ["task-01", "task-02"])

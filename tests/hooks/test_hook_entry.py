@@ -125,7 +125,7 @@ def test_the_look_counts_what_has_not_been_delivered_to_this_claim(store: Sqlite
 
 def test_the_conductors_own_row_counts_as_a_claim(store: SqliteStore) -> None:
     context = HookContext(None, str(store.path))
-    service.start_conducting(store, "sess-aaa", other_is_alive=None, settings=Settings())
+    service.start_conducting(store, "sess-aaa", settings=Settings())
     context.look("sess-aaa")
     assert [(each.task_id, each.is_live) for each in context.held] == [("task-00", True)]
 

@@ -203,7 +203,7 @@ def test_b05_a_musician_that_comes_back_is_told_who_it_is(
 
 
 def test_an_interactive_conductor_is_told_that_it_is(hook: "Hook", store: SqliteStore) -> None:
-    service.start_conducting(store, "sess-aaa", other_is_alive=None, settings=Settings())
+    service.start_conducting(store, "sess-aaa", settings=Settings())
     assert "You conduct here" in hook("SessionStart", source="compact").context
     assert hook("PreCompact", trigger="auto").document is None
 

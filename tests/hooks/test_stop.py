@@ -341,7 +341,7 @@ def test_a_conductors_own_session_is_kept_until_it_is_asked_to_leave(
     hook: "Hook", store: SqliteStore
 ) -> None:
     """S-HOOK-2."""
-    service.start_conducting(store, "sess-aaa", other_is_alive=None, settings=Settings())
+    service.start_conducting(store, "sess-aaa", settings=Settings())
     assert "You conduct" in hook("Stop", **FIRST).blocks
 
 

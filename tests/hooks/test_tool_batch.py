@@ -207,7 +207,7 @@ def test_a_client_that_is_not_known_is_met(
 
 
 def test_a_conductors_own_row_is_kept_fresh(hook: "Hook", store: SqliteStore) -> None:
-    service.start_conducting(store, "sess-aaa", other_is_alive=None, settings=Settings())
+    service.start_conducting(store, "sess-aaa", settings=Settings())
     store.connection.execute(
         "UPDATE orchestration_tasks SET last_heartbeat = datetime('now', '-90 seconds') WHERE task_id = 'task-00'"
     )

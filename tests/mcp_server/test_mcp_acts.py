@@ -257,7 +257,7 @@ def test_a_handoff_ends_the_session_with_its_own_notes(project: Any, tools: Any)
 def test_siblings_and_conductor_are_seen(project: Any, tools: Any) -> None:
     assert tools("siblings") == "task-02 watching"
     assert tools("conductor_health") == "no conductor has been here"
-    service.start_conducting(project.store, "c1", settings=project.settings, other_is_alive=None)
+    service.start_conducting(project.store, "c1", settings=project.settings)
     assert tools("conductor_health").startswith("conductor working, heartbeat ")
     assert tools("conductor_health").endswith(" s old, ok")
 

@@ -178,7 +178,7 @@ def test_a_long_wait_looks_at_the_conductor_and_a_person_may_take_their_time(
     reported(store, claim)
     limit_s = SETTINGS.waiting.timeout_s
     assert monitor.due(1) == monitor.due(limit_s + 2) == []
-    service.start_conducting(store, "conductor", other_is_alive=None, settings=SETTINGS)
+    service.start_conducting(store, "conductor", settings=SETTINGS)
     assert monitor.due(2 * limit_s + 3) == []
     raw(
         store,

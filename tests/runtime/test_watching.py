@@ -296,7 +296,7 @@ def test_a_claim_that_was_fenced_is_told_as_lost(stage: "Stage", claimed: Claim)
 
 def test_a_conductor_that_lives_is_waited_for(stage: "Stage", claimed: Claim) -> None:
     settings = Settings(waiting=Waiting(timeout_s=0.4, background_poll_s=0.1, pause_poll_s=0.1))
-    service.start_conducting(stage.store, "conductor", other_is_alive=None, settings=settings)
+    service.start_conducting(stage.store, "conductor", settings=settings)
     assert watch(stage, claimed, settings, until=i.WaitTimedOut) == [i.WaitTimedOut(conductor_is_fresh=True)]
 
 

@@ -187,7 +187,7 @@ def test_what_is_to_be_played_after_a_skipped_task_is_decided_with_it(
 def test_a_skipped_task_says_why_and_is_settled(store: Store, walk: Walk) -> None:
     """AGAIN-SKIP: its dependents too; by raw SQL as well; taken back by a retry, its plan is open again."""
     lock(store, PLAN)
-    conducting = service.start_conducting(store, "c", other_is_alive=None, settings=SETTINGS)
+    conducting = service.start_conducting(store, "c", settings=SETTINGS)
     service.ask_human(store, "task-02", kind="launch", subject_id=3, text="three musicians")
     service.skip(store, "task-01", "no need", dependents=Dependents.SKIP)
     rows = {row.task_id: row for row in service.tasks_of(store, "greeter")}

@@ -147,7 +147,7 @@ def test_what_a_process_holds_comes_along_together(store: Store, held: Claim, wa
     walk(store, "task-04", State.WORKING, session_id="old")
     moved = service.rebind(store, "new", HERE, is_cleared=True)
     assert [claim.task_id for claim in moved] == ["task-03", "task-04"]
-    service.start_conducting(store, "new", other_is_alive=None, settings=Settings())
+    service.start_conducting(store, "new", settings=Settings())
     assert [claim.task_id for claim in service.claims_of(store, "new")] == ["task-03", "task-04"]
 
 

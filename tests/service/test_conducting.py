@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 import pytest
 
 from musician import service
-from musician.protocol.errors import ConductorRunning, NoSession
+from musician.protocol.errors import NoSession
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.service import Conducting
@@ -17,8 +17,8 @@ from tests.conftest import GrowOld
 Untouched = Callable[[], AbstractContextManager[None]]
 
 
-def start(store: Store, session_id: str, *, other_is_alive: bool | None = None) -> Conducting:
-    return service.start_conducting(store, session_id, other_is_alive=other_is_alive, settings=Settings())
+def start(store: Store, session_id: str) -> Conducting:
+    return service.start_conducting(store, session_id, settings=Settings())
 
 
 def row_of(store: Store) -> tuple[State, str | None, int]:
@@ -35,39 +35,12 @@ def test_the_first_run_makes_the_row(store: Store) -> None:
     assert service.open_tasks(store) == ()
 
 
-@pytest.mark.parametrize("other_is_alive", [True, None])
-def test_a_second_run_refuses_and_names_the_first(
-    store: Store, untouched: Untouched, other_is_alive: bool | None
-) -> None:
-    start(store, "c1")
-    with untouched(), pytest.raises(ConductorRunning, match="session c1, since ") as running:
-        start(store, "c2", other_is_alive=other_is_alive)
-    assert running.value.session_id == "c1"
-
-
 def test_a_dead_conductors_row_is_taken_at_once(store: Store) -> None:
     first = start(store, "c1")
-    second = start(store, "c2", other_is_alive=False)
+    second = start(store, "c2")
     assert row_of(store) == (State.WORKING, "c2", 2)
     assert not service.beat_conductor(store, first)
     assert service.beat_conductor(store, second)
-
-
-def test_a_stale_conductors_row_is_taken_even_if_its_process_hangs(store: Store, grow_old: GrowOld) -> None:
-    start(store, "c1")
-    grow_old(store, "task-00", 541)
-    assert start(store, "c2", other_is_alive=True).epoch == 2
-
-
-@pytest.mark.parametrize("unreadable", ["yesterday", "now", ""])
-def test_an_unreadable_heartbeat_is_not_taken_for_death(
-    store: Store, untouched: Untouched, unreadable: str
-) -> None:
-    start(store, "c1")
-    assert isinstance(store, SqliteStore)
-    store.connection.execute("UPDATE orchestration_tasks SET last_heartbeat = ?", (unreadable,))
-    with untouched(), pytest.raises(ConductorRunning):
-        start(store, "c2")
 
 
 def test_a_row_that_nobody_ever_held_blocks_nobody(store: Store) -> None:
@@ -90,7 +63,7 @@ def test_beating_shows_life(store: Store, grow_old: GrowOld) -> None:
 def test_an_interrupted_run_is_taken_up_again(store: Store) -> None:
     service.interrupt_conducting(store, start(store, "c1"))
     assert row_of(store)[0] is State.EXIT_REQUESTED
-    service.finish_conducting(store, start(store, "c2", other_is_alive=True), "greeter")
+    service.finish_conducting(store, start(store, "c2"), "greeter")
     row = service.conductor_row(store)
     assert row is not None
     assert row.state is State.COMPLETE
@@ -103,7 +76,7 @@ def test_an_interrupted_run_is_taken_up_again(store: Store) -> None:
 
 def test_a_conductor_that_lost_its_row_cannot_end_its_successors_run(store: Store) -> None:
     first = start(store, "c1")
-    start(store, "c2", other_is_alive=False)
+    start(store, "c2")
     service.interrupt_conducting(store, first)
     service.finish_conducting(store, first, "greeter")
     assert row_of(store) == (State.WORKING, "c2", 2)

@@ -70,7 +70,7 @@ def test_an_unknown_task_is_not_found(
 def test_the_conductors_own_row_and_fallback_rows_are_no_tasks(
     store: Store, untouched: Untouched, act: str
 ) -> None:
-    service.start_conducting(store, "conductor", other_is_alive=None, settings=SETTINGS)
+    service.start_conducting(store, "conductor", settings=SETTINGS)
     with store.write() as tx:
         tx.run(Tasks.block_claim, fallback_id="fallback-b", session_id="b")
     for row in ("task-00", "fallback-b"):

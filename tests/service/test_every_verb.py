@@ -116,7 +116,7 @@ def set_the_stage(store: Store) -> None:
     service.archive_plan(store, "old", OLD, abandoned="no time")
     lock(store, plan((task("task-61"),), plan_id="still"))
     service.pause_plan(store, "still", who="ada", reason="lunch")
-    service.start_conducting(store, "conductor", other_is_alive=None, settings=Settings())
+    service.start_conducting(store, "conductor", settings=Settings())
     with store.write() as tx:  # a limit that is over, of the account of all these sessions
         tx.run(Limits.keep_limit, account="", met_at_s=1.0, until_s=2.0, times=1)
     service.seat_conductor(store, "sitting", OTHER, lives=lambda _: False)
@@ -217,7 +217,7 @@ VERBS: Mapping[str, Callable[[Store], object]] = {
     "skip": lambda s: service.skip(s, FREE, "no need"),
     "retry_troubles": lambda s: service.retry_troubles(s, LOCKED.plan_id),
     "send": lambda s: service.send(s, WORKING, "look out", urgent=True, grants=(Act.PUSH,)),
-    "start_conducting": lambda s: service.start_conducting(s, "next", other_is_alive=False, settings=Settings()),
+    "start_conducting": lambda s: service.start_conducting(s, "next", settings=Settings()),
     "submit": lambda s: service.submit(s, claim(VERIFIED), submission(), verified=evidence(), entries=(NOTE,),
                                        commit_id="c", tree_id="t", changed_files=1),
     "take_over": lambda s: service.take_over(s, FENCED, "go on", reason="died", handoff=("h", "as far as seen")),

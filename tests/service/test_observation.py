@@ -27,7 +27,7 @@ from tests.said import evidence, submission
 
 
 def test_siblings_are_the_other_tasks(store: Store, walk: Walk) -> None:
-    service.start_conducting(store, "c", other_is_alive=None, settings=Settings())
+    service.start_conducting(store, "c", settings=Settings())
     for number in (1, 2, 3):
         walk(store, f"task-0{number}", State.WORKING)
     with pytest.raises(ClaimBlocked):
@@ -132,7 +132,7 @@ def test_a_watcher_sees_its_verdict_with_the_progress_it_rules(store: Store, wal
     assert waiting.conductor_age_s is None
     service.ask_human(store, "task-01", kind="review", subject_id=submitted, text="please look")
     assert service.observe(store, claim, awaiting_id=submitted).waits_for_human
-    service.start_conducting(store, "c", other_is_alive=None, settings=Settings())
+    service.start_conducting(store, "c", settings=Settings())
     service.judge(store, "task-01", State.REVIEW_FAILED, "not yet")
     seen = service.observe(store, claim, awaiting_id=submitted)
     assert (seen.verdict, seen.verdict_text, seen.waits_for_human) == (State.REVIEW_FAILED, "not yet", False)

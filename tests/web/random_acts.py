@@ -159,7 +159,7 @@ def skip(now: Now) -> None:
 
 
 def conduct(now: Now) -> None:
-    service.start_conducting(now.store, _CONDUCTOR, other_is_alive=None, settings=Settings())
+    service.start_conducting(now.store, _CONDUCTOR, settings=Settings())
 
 
 def stop_conducting(now: Now) -> None:

@@ -42,7 +42,7 @@ def test_who_is_at_work_is_told_by_machine(claimed: Path, desk: TestClient, call
         {"name": "<b>two</b>", "versions": ["9.2"], "tasks": ["task-02"]},
         {"name": "one", "versions": ["9.1"], "tasks": ["task-01"]},
     ]
-    conducting = service.start_conducting(project.store, "c", other_is_alive=None, settings=Settings())
+    conducting = service.start_conducting(project.store, "c", settings=Settings())
     run = OwnProgram(host="three", version="9.1", python="3.11.2", system="<i>Inferno")
     service.register_program(project.store, "task-00", conducting.epoch, run)
     project.close()
@@ -59,7 +59,7 @@ def test_who_is_at_work_is_told_by_machine(claimed: Path, desk: TestClient, call
 def test_who_is_known_to_be_dead_is_at_work_nowhere(claimed: Path, desk: TestClient, call: Call) -> None:
     """Nor is the version it had, though its claim is held until somebody takes it over."""
     with closing(Project(str(claimed))) as project:
-        conducting = service.start_conducting(project.store, "c", other_is_alive=None, settings=Settings())
+        conducting = service.start_conducting(project.store, "c", settings=Settings())
         run = OwnProgram(host=host_name(), version="8.0", python="3.11.2", system="Plan 9")
         service.register_program(project.store, "task-00", conducting.epoch, run)
         with (

@@ -571,7 +571,7 @@ def test_a_line_of_a_file_whose_name_is_no_text_is_commented(
 def test_a_plan_is_paused_and_goes_on_from_its_head(ready: Path, open_desk: Open, call: Call) -> None:
     """PLAN-28: by the commands' own verbs, and offered to nobody who only looks; who pauses it wants no run."""
     with closing(Project(str(ready))) as project:
-        conducting = service.start_conducting(project.store, "c1", other_is_alive=False, settings=Settings())
+        conducting = service.start_conducting(project.store, "c1", settings=Settings())
         service.interrupt_conducting(project.store, conducting)
     desk, onlooker = open_desk(), open_desk(read_only=True)
     for each in (desk, onlooker):
@@ -627,9 +627,7 @@ def test_what_is_not_open_is_neither_paused_nor_offered_to_be(
         for task in ("2", "1"):
             call("task", "skip", task, "enough")
         with closing(Project(str(ready))) as project:
-            conducting = service.start_conducting(
-                project.store, "c1", other_is_alive=False, settings=Settings()
-            )
+            conducting = service.start_conducting(project.store, "c1", settings=Settings())
             assert service.finish_conducting(project.store, conducting, "greeter")
     elif how == "archived":
         call("plan", "archive", "greeter", "--abandon", "enough")

@@ -168,11 +168,6 @@ def ending_of_status(status: int) -> PieceEnding:
     return PieceEnding.LIMITED if is_limit else PieceEnding.FAILED
 
 
-def out_of_time(piece: Piece) -> PieceEnded:
-    what = f"ran out of time ({piece.time_limit_s:g} s for the piece)"
-    return PieceEnded(item=piece.item, ending=PieceEnding.LOST, detail=what)
-
-
 async def end_what_came(identity: ProcessIdentity, known: Iterable[psutil.Process]) -> None:
     """End what the agent has left running, such as the shells of a turn that was cut off."""
     spared = frozenset(known)

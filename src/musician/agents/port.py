@@ -29,6 +29,7 @@ from musician.protocol.musician.inputs import (
     DeviationTold,
     PartialTold,
     PieceEnded,
+    PieceEnding,
     QuestionTold,
     SelfCorrectionTold,
 )
@@ -67,6 +68,11 @@ class Piece:
     files: tuple[str, ...] = ()
     tests: tuple[str, ...] = ()
     time_limit_s: float
+
+
+def out_of_time(piece: Piece) -> PieceEnded:
+    what = f"ran out of time ({piece.time_limit_s:g} s for the piece)"
+    return PieceEnded(item=piece.item, ending=PieceEnding.LOST, detail=what)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

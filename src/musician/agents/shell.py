@@ -18,11 +18,12 @@ from pathlib import Path
 import anyio
 
 from musician.agents.hearing import Hearing
-from musician.agents.port import AgentSession, Piece, PieceKind, Stage, Tell
+from musician.agents.port import AgentSession, Piece, PieceKind, Stage, Tell, out_of_time
 from musician.processes.output import one_line
 from musician.processes.scratch import ScratchFolder
 from musician.processes.spawn import run_program
 from musician.protocol.musician.inputs import PieceEnded, PieceEnding
+from musician.protocol.values import replace
 
 MAX_FEEDBACK_BYTES = 32 * 1024
 """In $MUSICIAN_FEEDBACK (the kernel takes 128 KiB); $MUSICIAN_FEEDBACK_FILE names a file with all of it."""
@@ -92,18 +93,18 @@ class _Performance:
         for number, script in enumerate(self._piece.scripts, start=1):
             failure = await self._run(number, script, env, deadline_s - anyio.current_time())
             if failure is not None:
-                ending, what = failure
-                detail = one_line(f"block {number} {what}", _MAX_DETAIL_CHARS)
-                return PieceEnded(item=self._piece.item, ending=ending, detail=detail)
+                return replace(
+                    failure, detail=one_line(f"block {number} {failure.detail}", _MAX_DETAIL_CHARS)
+                )
         told = self._hearing.tail() if self._piece.kind is PieceKind.AGENT else ""
         return PieceEnded(item=self._piece.item, ending=PieceEnding.DONE, detail=told)
 
     async def _run(
         self, number: int, script: str, env: dict[str, str], time_limit_s: float
-    ) -> tuple[PieceEnding, str] | None:
-        """Run a script; return None if it succeeded, else how the piece ends and what happened."""
+    ) -> PieceEnded | None:
+        """Run a script; return None if it succeeded, else how the piece ends."""
         if time_limit_s <= 0:
-            return self._out_of_time
+            return out_of_time(self._piece)
         path = self._folder / f"block-{number}.sh"
         path.write_text(script, encoding="utf-8", errors="surrogateescape")
         self._hearing.last_words = ""
@@ -117,17 +118,15 @@ class _Performance:
         )
         await self._hearing.close()
         if ended.timed_out:
-            return self._out_of_time
+            return out_of_time(self._piece)
         if ended.returncode == 0:
             return None
         words = f": {self._hearing.last_words}" if self._hearing.last_words else ""
         if ended.returncode in _KILLED:
-            return PieceEnding.LOST, f"was ended by {_KILLED[ended.returncode]}{words}"
-        return PieceEnding.FAILED, f"ended with exit code {ended.returncode}{words}"
-
-    @property
-    def _out_of_time(self) -> tuple[PieceEnding, str]:
-        return PieceEnding.LOST, f"ran out of time ({self._piece.time_limit_s:g} s for the piece)"
+            ending, what = PieceEnding.LOST, f"was ended by {_KILLED[ended.returncode]}"
+        else:
+            ending, what = PieceEnding.FAILED, f"ended with exit code {ended.returncode}"
+        return PieceEnded(item=self._piece.item, ending=ending, detail=what + words)
 
 
 def _environment(piece: Piece, stage: Stage, folder: Path) -> dict[str, str]:

@@ -1,8 +1,6 @@
 """The conductor's own row, ``task-00`` (D13)."""
 
-from musician.protocol.errors import ConductorRunning
 from musician.protocol.names import CONDUCTOR, check_session_id
-from musician.protocol.rules.liveness import heartbeat_status, holds_claim, standing_by_heartbeat
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.protocol.values import dataclass
@@ -10,7 +8,6 @@ from musician.service.settling import keep_in
 from musician.store.port import Store
 from musician.store.queries.plans import Plans
 from musician.store.queries.tasks import Tasks
-from musician.store.rows import TaskRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,14 +18,8 @@ class Conducting:
     epoch: int
 
 
-def start_conducting(
-    store: Store, session_id: str, *, other_is_alive: bool | None, settings: Settings
-) -> Conducting:
-    """Claim ``task-00`` by epoch.
-
-    ``other_is_alive``: what the lock of the row's last process says on this host, None if it cannot be seen.
-    :class:`ConductorRunning` names the conductor that is at work.
-    """
+def start_conducting(store: Store, session_id: str, *, settings: Settings) -> Conducting:
+    """Claim ``task-00`` by epoch, from whoever had it: the caller holds the conductor's lock, so nobody has it now."""
     check_session_id(session_id)
     with store.write() as tx:
         keep_in(tx, settings)
@@ -36,11 +27,6 @@ def start_conducting(
         if row is None:
             tx.run(Tasks.conductor_insert, session_id=session_id)
             return Conducting(session_id=session_id, epoch=1)
-        if row.state is State.WORKING and _is_held(row, settings, other_is_alive=other_is_alive):
-            raise ConductorRunning(
-                session_id=row.session_id or "",
-                detail=f"session {row.session_id}, since {row.started_at} UTC",
-            )
         tx.run(Tasks.conductor_claim, session_id=session_id, claim_epoch=row.claim_epoch)
         return Conducting(session_id=session_id, epoch=row.claim_epoch + 1)
 
@@ -72,13 +58,6 @@ def _leave(store: Store, conducting: Conducting, state: State, *, finished_plan:
         tx.run(Tasks.conductor_move, state=state, **_named(conducting))
         tx.ring(CONDUCTOR)
         return is_finished
-
-
-def _is_held(row: TaskRow, settings: Settings, *, other_is_alive: bool | None) -> bool:
-    if row.session_id is None or row.last_heartbeat is None:
-        return False  # a raw writer's row that nobody ever held
-    status = heartbeat_status(row.heartbeat_age_s, settings)
-    return other_is_alive is not False and holds_claim(standing_by_heartbeat(status))
 
 
 def _named(conducting: Conducting) -> dict[str, str | int]:

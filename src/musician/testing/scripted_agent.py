@@ -17,8 +17,18 @@ from typing import Any
 import anyio
 
 from musician.agents.hearing import Hearing
-from musician.agents.hosted import Complaints, messages, out_of_time
-from musician.agents.port import AgentSession, Piece, PieceKind, Stage, Tell, ToolAnswered, ToolCall, ToolUsed
+from musician.agents.hosted import Complaints, messages
+from musician.agents.port import (
+    AgentSession,
+    Piece,
+    PieceKind,
+    Stage,
+    Tell,
+    ToolAnswered,
+    ToolCall,
+    ToolUsed,
+    out_of_time,
+)
 from musician.own_python import own_python
 from musician.processes.spawn import Spoken, speak_with
 from musician.protocol.musician.inputs import PieceEnded, PieceEnding

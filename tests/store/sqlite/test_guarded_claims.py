@@ -153,7 +153,7 @@ def test_a_session_is_never_written_into_a_row_without_a_claim(
 
 def test_a_conductor_that_lives_keeps_its_row(raw: Raw, store: Store, grow_old: GrowOld) -> None:
     """AUDIT-P2: the conductor's row is one, too."""
-    conducting = service.start_conducting(store, "c1", other_is_alive=None, settings=Settings())
+    conducting = service.start_conducting(store, "c1", settings=Settings())
     blocks(raw, "UPDATE orchestration_tasks SET session_id = 'B' WHERE task_id = 'task-00'")
     assert service.beat_conductor(store, conducting)
     grow_old(store, "task-00", 10_000)
@@ -183,7 +183,7 @@ def test_the_service_writes_down_what_the_guards_go_by(store: Store, walk: Walk,
     quick = Settings(heartbeat=Heartbeat(refresh_after_s=10, stale_after_s=120))
     assert service.claim(store, "task-01", "heir", settings=quick).is_new
     assert service.kept_settings(store) == service.guarded(quick)
-    service.start_conducting(store, "c1", other_is_alive=None, settings=Settings())
+    service.start_conducting(store, "c1", settings=Settings())
     assert service.kept_settings(store) == service.guarded(Settings())
 
 

@@ -18,8 +18,8 @@ from musician.agents.acp.connection import Document, Wire
 from musician.agents.acp.context import ContextGauge
 from musician.agents.acp.performance import Asked, Performance
 from musician.agents.acp.profiles import Profile
-from musician.agents.hosted import end_what_came, out_of_time
-from musician.agents.port import Piece, Stage, Tell
+from musician.agents.hosted import end_what_came
+from musician.agents.port import Piece, Stage, Tell, out_of_time
 from musician.processes.ending import members_of
 from musician.processes.identity import ProcessIdentity
 from musician.protocol.musician.inputs import PieceEnded, PieceEnding

@@ -32,8 +32,8 @@ from claude_agent_sdk import (
 from musician.agents.claude.bill import Bill, Totals
 from musician.agents.claude.endings import Provider, ending_of
 from musician.agents.hearing import Hearing
-from musician.agents.hosted import end_what_came, out_of_time, unmeasured
-from musician.agents.port import Piece, Stage, Tell, ToolAnswered, ToolCall, ToolUsed
+from musician.agents.hosted import end_what_came, unmeasured
+from musician.agents.port import Piece, Stage, Tell, ToolAnswered, ToolCall, ToolUsed, out_of_time
 from musician.agents.prompts import prompt_of
 from musician.processes.ending import members_of
 from musician.processes.identity import ProcessIdentity

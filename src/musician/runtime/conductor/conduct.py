@@ -108,7 +108,7 @@ async def conduct(
         assert row is not None, "a plan is locked before it is conducted"  # noqa: S101
         if row.sha256 != plan.sha256:  # amended after it was read and before we had the lock
             raise PlanChanged(plan_id=row.plan_id, path=row.path, difference="")
-        claim = partial(service.start_conducting, store, session_id, other_is_alive=False, settings=settings)
+        claim = partial(service.start_conducting, store, session_id, settings=settings)
         conducting = await run_sync(claim)
         await run_sync(service.register_program, store, CONDUCTOR, conducting.epoch, own_program())
         run = PlanRun(root, store, plan, row, settings, options, world)
