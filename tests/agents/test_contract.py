@@ -99,7 +99,7 @@ CANNOT: dict[str, set[str]] = {
 }
 PAGES = {
     "claude": "CLAUDE_CODE.md",
-    "shell": "PLANS.md",
+    "shell": "PLAN_REFERENCE.md",
     "acp": "ACP.md",
     "codex": "ACP.md",
     "opencode": "ACP.md",

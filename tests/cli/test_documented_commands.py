@@ -38,6 +38,41 @@ def test_every_command_of_a_page_is_there_with_its_options(name: str) -> None:
 
 def test_the_pages_are_read() -> None:
     """And a command that is not there is found."""
-    assert min(len(PAGES[name]) for name in ("PLANS.md", "CLAUDE_CODE.md", "TROUBLESHOOTING.md")) > 10
+    assert min(len(PAGES[name]) for name in ("RUNNING.md", "CLAUDE_CODE.md", "TROUBLESHOOTING.md")) > 10
     assert missing_of("plan amnd PLAN.md") == {"amnd"}
     assert missing_of('send TASK "go on" --mroe 5usd') == {"--mroe"}
+
+
+TEXTS = {
+    str(path.relative_to(PROJECT)): path.read_text(encoding="utf-8")
+    for path in (*sorted(PROJECT.glob("*.md")), *sorted((PROJECT / "docs").glob("*.md")))
+}
+_LINK = re.compile(r"""(?:\]\(|<img src=")([^)"\s]+)""")
+_SHOWN = re.compile(r"^(`{3,}).*?^\1`*$|`[^`\n]+`", re.MULTILINE | re.DOTALL)
+
+
+def anchors_of(text: str) -> set[str]:
+    """Every anchor that GitHub gives to the headings of a page."""
+    headings = re.findall(r"^#+ (.+)$", re.sub(r"^(`{3,}).*?^\1`*$", "", text, flags=re.M | re.S), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_every_link_of_a_page_leads_somewhere(name: str) -> None:
+    here = (PROJECT / name).parent
+    broken = []
+    for link in _LINK.findall(_SHOWN.sub("", TEXTS[name])):
+        path, _, anchor = link.partition("#")
+        if path.startswith(("https://", "http://")):
+            continue
+        target = (here / path).resolve() if path else PROJECT / name
+        page = str(target.relative_to(PROJECT))
+        if not target.is_file() or (anchor and anchor not in anchors_of(TEXTS.get(page, ""))):
+            broken.append(link)
+    assert broken == []
+
+
+def test_links_and_anchors_are_read() -> None:
+    assert "tests-that-fail-before" in anchors_of(TEXTS["docs/PLANS.md"])
+    assert "a-plans-end" in anchors_of(TEXTS["docs/RUNNING.md"]), "GitHub leaves out an apostrophe"
+    assert sum(len(_LINK.findall(text)) for text in TEXTS.values()) > 100

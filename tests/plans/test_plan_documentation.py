@@ -1,16 +1,19 @@
-"""What docs/PLANS.md shows is a plan that can be read, and it names every key."""
+"""What docs/PLANS.md shows is a plan that can be read, and docs/PLAN_REFERENCE.md lists every key."""
 
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from musician.plans.keys import _FILE_CHECKS, _PLAN_CHECKS, _TASK_CHECKS
+from musician.plans.keys import _AGENT_CHECKS, _FILE_CHECKS, _PLAN_CHECKS, _TASK_CHECKS
 from musician.plans.markdown import Fence, read_document
 from musician.plans.plan import parse_plan
 from musician.testing.waiting import HANG_S
 
-GUIDE = (Path(__file__).parents[2] / "docs" / "PLANS.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).parents[2] / "docs"
+GUIDE = (DOCS / "PLANS.md").read_text(encoding="utf-8")
+REFERENCE = (DOCS / "PLAN_REFERENCE.md").read_text(encoding="utf-8")
 FILES = {
     block.words[1]: block.content
     for block in read_document(GUIDE).blocks
@@ -46,6 +49,15 @@ def test_the_scripts_of_the_example_do_what_they_say(tmp_path: Path) -> None:
     assert said.stdout == b"Hello, you! Goodbye, you!\n"
 
 
-@pytest.mark.parametrize("key", sorted(_PLAN_CHECKS | _TASK_CHECKS | _FILE_CHECKS))
-def test_every_key_is_in_the_guide(key: str) -> None:
-    assert f"`{key}`" in GUIDE or f"`{key}:`" in GUIDE
+@pytest.mark.parametrize("key", sorted(_PLAN_CHECKS | _TASK_CHECKS | _FILE_CHECKS | _AGENT_CHECKS))
+def test_every_key_is_in_the_reference(key: str) -> None:
+    assert re.search(rf"^\| `{key}` \|", REFERENCE, re.MULTILINE) or f"`{key}:`" in REFERENCE
+
+
+def test_no_key_is_in_the_reference_that_a_plan_does_not_take() -> None:
+    tables = REFERENCE[REFERENCE.index("## The keys of a plan") : REFERENCE.index("## Scripts that")]
+    listed = re.findall(r"^\| `([\w-]+)` \|", tables, re.MULTILINE)
+    assert set(listed) <= set(_PLAN_CHECKS | _TASK_CHECKS | _AGENT_CHECKS)
+    assert [key for key in set(listed) - {"files"} if listed.count(key) > 1] == [], (
+        "a task's and a piece's files"
+    )
