@@ -220,7 +220,7 @@ class Hall:
         """For :class:`Await` and :meth:`wait`."""
         return lambda: self.state() in states
 
-    def wait(self, condition: Callable[[], object], *, within_s: float = 60) -> None:
+    def wait(self, condition: Callable[[], object], *, within_s: float = HANG_S) -> None:
         until(condition, within_s=within_s, told=self.told)
 
     def told(self) -> str:

@@ -15,6 +15,7 @@ import pytest
 
 from musician.reporting.run_at_work import run_process
 from musician.testing import PrintClient, Received, Reply, TerminalClient, say, use
+from musician.testing.waiting import HANG_S
 from musician.trees.root import find_root
 from tests.claude_code.conftest import Hall
 
@@ -63,7 +64,7 @@ def hall(tmp_path: Path, bells: Path) -> Iterator[Hall]:
             with suppress(psutil.Error):
                 process = psutil.Process(run.pid)
                 process.send_signal(signal.SIGINT)
-                process.wait(60)
+                process.wait(HANG_S)
 
 
 def submission(hall: Hall, task_id: str) -> int:
@@ -152,7 +153,7 @@ def test_one_sentence_becomes_a_plan_that_is_played_and_judged(hall: Hall) -> No
     judging = Judging(hall)
     model, home = hall.played(in_turn(plan_and_start(hall), judging))
     with PrintClient(home, hall.root, GOAL, plugins=[hall.plugin]) as client:
-        assert client.end(within_s=200).text == "All is merged."
+        assert client.end().text == "All is merged."
     assert hall.git("show", "trunk:farewell.txt") == "farewell\n"
     assert sorted(judging.judged.values()) == ["approve", "approve", "reject"]
     assert ": review, message" in judging.heard, "it was woken by it"
@@ -176,7 +177,7 @@ def test_a_client_that_is_killed_leaves_the_run_and_another_goes_on(hall: Hall) 
         "--",
     )
     with TerminalClient(home, hall.root, prompt=GOAL, plugins=[hall.plugin], arguments=leave) as client:
-        client.wait_for("It runs; I wait.", within_s=120)
+        client.wait_for("It runs; I wait.")
         os.kill(client.pid, signal.SIGKILL)
         client.wait_until_over()
         # The clients of tests take everything they started along when they are left: the run must see the end.
@@ -191,7 +192,7 @@ def test_a_client_that_is_killed_leaves_the_run_and_another_goes_on(hall: Hall) 
         with TerminalClient(
             home, hall.root, prompt="/conductor", plugins=[hall.plugin], arguments=leave
         ) as second:
-            second.wait_for("All is merged.", within_s=200)
+            second.wait_for("All is merged.")
             second.say("/exit")
             second.wait_until_over()
     assert hall.git("show", "trunk:farewell.txt") == "farewell\n"

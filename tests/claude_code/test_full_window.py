@@ -33,7 +33,7 @@ def test_a_window_that_is_full_hands_off_and_the_client_compacts(hall: "Hall") -
     )
     model, home = hall.played(part)
     with PrintClient(home, hall.root, PROMPT, plugins=[hall.plugin]) as client:
-        assert client.end(within_s=180).code == 0
+        assert client.end().code == 0
     assert "step 2" in handed_off(hall)
     assert "its context is spent" in hall.messages()
     assert "claim on task-03 has ended" in model.main[-1].all_text
@@ -50,5 +50,5 @@ def test_where_the_model_refuses_a_prompt_that_is_too_long_the_program_hands_off
     )
     _, home = hall.played(lambda received: too_long if begun.is_over else begun(received))
     with PrintClient(home, hall.root, PROMPT, plugins=[hall.plugin]) as client:
-        client.end(within_s=180)
+        client.end()
     handed_off(hall)

@@ -54,7 +54,7 @@ def test_an_urgent_stop_during_a_long_call_holds_until_it_is_read(hall: "Hall") 
         hall.wait((hall.folder / "long").exists)
         hall.person("send", "task-03", "Stop striking.", "--urgent")
         (hall.folder / "said").touch()
-        client.end(within_s=180)
+        client.end()
     assert part.is_over, hall.told()
     assert (hall.folder / "read").exists()
 
@@ -83,7 +83,7 @@ def test_a_spent_context_begins_nothing_more(hall: "Hall") -> None:
     )
     _, home = hall.played(part)
     with PrintClient(home, hall.root, PROMPT, plugins=[hall.plugin]) as client:
-        client.end(within_s=180)
+        client.end()
     assert part.is_over, hall.told()
     assert hall.state() == "exited"
     assert "its context is spent: 76 %" in hall.messages()

@@ -102,7 +102,7 @@ def test_a_killed_client_is_known_to_be_dead_at_once_and_a_second_session_goes_o
         hall.wait((hall.folder / "long").exists)
         assert hall.state() == "working"
         client.kill()
-        hall.wait(hall.is_in("fix_proposed"), within_s=30)
+        hall.wait(hall.is_in("fix_proposed"))
 
     def resumed(received: Received) -> Reply:
         assert "step 2" in received.news_text

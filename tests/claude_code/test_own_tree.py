@@ -64,7 +64,7 @@ def test_the_users_main_tree_is_written_by_no_tool_and_no_command(hall: "Hall") 
     head = hall.git("rev-parse", "HEAD")
     _, home = hall.played(part)
     with PrintClient(home, hall.root, PROMPT, plugins=[hall.plugin]) as client:
-        client.end(within_s=180)
+        client.end()
     assert part.is_over, hall.told()
     assert (mine.read_text(), hall.git("rev-parse", "HEAD")) == (text, head)
     ((severity, said),) = deviations(hall)
@@ -104,7 +104,7 @@ def test_a_session_that_is_continued_is_told_first_where_its_tree_is(hall: "Hall
         client.kill()
     resume = ("--resume", str(model.main[0].session_id))
     with PrintClient(home, hall.root, "go on", plugins=[hall.plugin], arguments=resume) as client:
-        client.end(within_s=180)
+        client.end()
     assert rest.is_over, hall.told()
     assert not (hall.root / "hours.py").exists()
     assert deviations(hall) == [(Severity.LOW, "step 1 changed nothing in its tree")]

@@ -113,7 +113,7 @@ def conduct(hall: "Hall") -> None:
 
 def in_a_terminal(hall: "Hall", home: ClientHome, part: Part) -> None:
     with TerminalClient(home, hall.root, prompt=PROMPT, plugins=[hall.plugin]) as client:
-        client.wait_for(lambda _: part.is_over, within_s=120)
+        client.wait_for(lambda _: part.is_over)
         client.wait_for("The task is complete.")
         client.say("/exit")
         client.wait_until_over()
@@ -121,17 +121,17 @@ def in_a_terminal(hall: "Hall", home: ClientHome, part: Part) -> None:
 
 def printed(hall: "Hall", home: ClientHome, part: Part) -> None:
     with PrintClient(home, hall.root, PROMPT, plugins=[hall.plugin]) as client:
-        result = client.end(within_s=120)
+        result = client.end()
     assert (result.code, result.text) == (0, "The task is complete.")
 
 
 def hosted(hall: "Hall", home: ClientHome, part: Part) -> None:
     async def play() -> None:
         async with HostedClient(home, hall.root, plugins=[hall.plugin]) as client:
-            await client.turn(PROMPT, within_s=120)
+            await client.turn(PROMPT)
             while (waits := part.waits) is not None:
                 await anyio.to_thread.run_sync(hall.wait, waits.condition)
-                await client.turn("There is a message for task-03: read it.", within_s=120)
+                await client.turn("There is a message for task-03: read it.")
             last = client.messages[-1]
             assert isinstance(last, ResultMessage)
             assert last.result == "The task is complete."

@@ -55,7 +55,7 @@ def test_a_subagent_cannot_end_its_musicians_claim(hall: "Hall") -> None:
     part = Part(hall.tool("step", n=1, act="start"), delegates, still_mine, say("Done."))
     _, home = hall.played(part, sub=sub)
     with PrintClient(home, hall.root, PROMPT, plugins=[hall.plugin]) as client:
-        client.end(within_s=120)
+        client.end()
     assert sub.is_over
     assert part.is_over
     assert hall.state() == "exited"
@@ -78,7 +78,7 @@ def test_a_subagent_is_not_offered_the_protocols_tools(hall: "Hall") -> None:
     )
     model, home = hall.played(part, sub=counted, ANTHROPIC_MODEL="sonnet")
     with PrintClient(home, hall.root, PROMPT, plugins=[hall.plugin]) as client:
-        client.end(within_s=120)
+        client.end()
     assert counted.is_over
     offered = {
         kind: [
@@ -143,7 +143,7 @@ def test_a_subagent_is_waited_for_before_work_is_judged_and_bound_after_the_clai
     with PrintClient(home, hall.root, PROMPT, plugins=[hall.plugin]) as client:
         hall.wait(hall.is_in("exited"))
         hall.wait(lambda: sub.is_over)
-        client.end(within_s=120)
+        client.end()
     assert not late.exists()
     assert not (hall.root / "late.txt").exists()
     assert hall.git("ls-remote", "origin") == ""
@@ -158,7 +158,7 @@ def loop(hall: "Hall") -> str:
 
 def pid_of(hall: "Hall") -> int:
     file = hall.folder / "pid"
-    until(lambda: file.exists() and file.read_text().strip(), within_s=60)
+    until(lambda: file.exists() and file.read_text().strip())
     return int(file.read_text())
 
 
@@ -192,7 +192,7 @@ def test_what_a_session_runs_in_the_background_is_waited_for_and_ends_with_its_h
     )
     _, home = hall.played(part)
     with PrintClient(home, hall.root, PROMPT, plugins=[hall.plugin]) as client:
-        client.end(within_s=120)
+        client.end()
         assert not runs(pid_of(hall))
     assert hall.state() == "exited"
     assert not (hall.tree / "late.txt").exists()

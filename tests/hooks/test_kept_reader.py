@@ -10,6 +10,7 @@ import pytest
 
 from musician.hooks.hook_context import _asked, _opened
 from musician.hooks.kept_reader import KeptReader
+from musician.testing.waiting import HANG_S
 
 SQL = "SELECT word FROM said WHERE ? <> 0"
 
@@ -113,12 +114,12 @@ def test_two_at_once_do_not_share_it(database: Path) -> None:
 
     def slow(connection: apsw.Connection, sql: str, value: "str | int") -> list[object]:
         inside.set()
-        go_on.wait(10)
+        go_on.wait(HANG_S)
         return _asked(connection, sql, value)
 
     first = threading.Thread(target=lambda: said.extend(reader.ask(str(database), SQL, 1, _opened, slow)))
     first.start()
-    inside.wait(10)
+    inside.wait(HANG_S)
     assert reader.ask(str(database), SQL, 1, _opened, _asked) == [("first",)]
     go_on.set()
     first.join()

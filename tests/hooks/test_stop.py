@@ -4,7 +4,6 @@ import json
 import signal
 import subprocess
 import tempfile
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +21,7 @@ from musician.protocol.rules.gate import AllowStop
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.store.sqlite.store import SqliteStore
-from musician.testing.waiting import HANG_S
+from musician.testing.waiting import HANG_S, NotInTime, until
 from musician.trees.root import find_root
 from tests.said import report as report_of
 
@@ -370,12 +369,12 @@ def waiting(
         hook.stdin.write(said)
         hook.stdin.close()
         hook.stdin = None
-        pause = threading.Event()
-        for _ in range(600):  # the system gives no event for it
-            if sockets(bells):
-                return hook
-            pause.wait(0.05)
-        hook.kill()
-        raise AssertionError("no bell within 30 s")
+        try:
+            until(lambda: sockets(bells) or hook.poll() is not None)
+        except NotInTime:
+            hook.kill()
+            raise
+        assert hook.poll() is None, hook.communicate()
+        return hook
 
     return begin

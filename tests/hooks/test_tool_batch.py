@@ -21,6 +21,7 @@ from musician.protocol.journal import Entry, EntryKind
 from musician.protocol.musician.agreement import granted_text
 from musician.protocol.settings import Settings
 from musician.store.sqlite.store import SqliteStore
+from musician.testing.waiting import HANG_S
 
 if TYPE_CHECKING:
     from tests.hooks.conftest import Hook
@@ -133,7 +134,9 @@ def test_a_threshold_is_told_once_when_it_is_reached(
     assert kept == pytest.approx(used, abs=0.01)
 
 
-def test_a_transcript_that_lags_behind_a_quick_tool_is_waited_for(tmp_path: Path) -> None:
+def test_a_transcript_that_lags_behind_a_quick_tool_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """D15: the answer that made the call is the one that is measured, not the one before it."""
     place = tmp_path / "transcript.jsonl"
     place.write_text(spoken(1000), encoding="utf-8")
@@ -144,7 +147,10 @@ def test_a_transcript_that_lags_behind_a_quick_tool_is_waited_for(tmp_path: Path
         with place.open("a", encoding="utf-8") as file:
             file.write(spoken(760_000).replace('"x"', '"toolu_9"'))
 
-    with ThreadPoolExecutor() as pool:
+    with ThreadPoolExecutor() as pool, monkeypatch.context() as patched:
+        patched.setattr(
+            "musician.hooks.measure.LAG_S", HANG_S
+        )  # a busy machine does not write within moments
         pool.submit(write)
         begun.set()
         assert is_written(str(place), b"toolu_9")

@@ -12,6 +12,7 @@ import psutil
 import pytest
 
 from musician.processes import leash
+from musician.testing.waiting import HANG_S
 
 
 class Leashed:
@@ -40,7 +41,7 @@ class Leashed:
 
     def end(self) -> tuple[int, bytes]:
         output = self.popen.stdout.read()
-        return self.popen.wait(60), output
+        return self.popen.wait(HANG_S), output
 
 
 def test_nothing_is_executed_before_the_go(trees: Any) -> None:

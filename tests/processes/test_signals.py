@@ -60,7 +60,7 @@ def test_who_asks_again_later_is_not_made_to_wait(trees: Any, number: signal.Sig
     program.send_signal(signal.SIGTERM)
     assert program.stdout.readline() == b"SIGTERM\n"
     program.send_signal(number)
-    assert program.wait(60) == -number
+    assert program.wait(HANG_S) == -number
 
 
 @pytest.fixture

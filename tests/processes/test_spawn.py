@@ -267,7 +267,7 @@ def test_a_killed_kennel_takes_nothing_with_it_and_the_next_program_has_a_new_on
                 assert kennel is not None
                 kennels.append(kennel.pid)
                 kennel.kill()
-                kennel.wait(60)
+                kennel.wait(HANG_S)
                 (trees.folder / "go").touch()
 
     script = "echo up; until [ -e go ]; do sleep 0.01; done; echo still here; exit 3"

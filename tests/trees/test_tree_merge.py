@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from musician.protocol.errors import GitFailed, TreeNotReady
+from musician.testing.waiting import HANG_S
 from musician.trees.branches import integration_branch
 from musician.trees.conflicts import Conflict
 from musician.trees.merge import (
@@ -307,7 +308,7 @@ def test_a_kill_after_any_git_command_is_recovered_from_and_each_step_done_once(
             patched.setenv("PATH", f"{wrapper.parent}:{os.environ['PATH']}")
             child = context.Process(target=_story, args=(root,))
             child.start()
-            child.join(60)
+            child.join(HANG_S)
         if child.exitcode == 0:
             break
         assert child.exitcode == -signal.SIGKILL

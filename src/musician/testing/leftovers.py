@@ -13,7 +13,6 @@ import psutil
 from musician.testing.waiting import until
 
 MARK = "TESTING_KIT_MARK"
-_END_S = 10.0
 
 
 def new_mark() -> str:
@@ -41,4 +40,4 @@ def end_marked(mark: str) -> None:
                 process.kill()
         return not living
 
-    until(none_left, within_s=_END_S, told=lambda: f"still there: {marked(mark)}")
+    until(none_left, told=lambda: f"still there: {marked(mark)}")

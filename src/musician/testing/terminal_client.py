@@ -21,9 +21,8 @@ from musician.testing.waiting import HANG_S, NotInTime
 
 _COLUMNS, _LINES = 180, 60
 _SLOW_POLL_S = 1.0
-_PRESS_S, _MOST_PRESSES = 5.0, 12
+_PRESS_EVERY_S = 5.0
 _CHUNK_BYTES = 65_536
-_COMMAND_S = 20.0
 _TAIL_CHARS = 40
 _CONFIGURATION = "set -g remain-on-exit on\nset -g history-limit 2000\nset -g status off\n"
 
@@ -131,10 +130,11 @@ class TerminalClient:
 
     def press_until(self, gone: Callable[[str], object], *keys: str) -> None:
         """Press keys again as often as nothing comes of it: a dialog may be drawn before it takes any."""
-        for _ in range(_MOST_PRESSES):
+        deadline = time.monotonic() + HANG_S
+        while time.monotonic() < deadline:
             self.press(*keys)
             with suppress(NotInTime):
-                self.wait_for(gone, within_s=_PRESS_S)
+                self.wait_for(gone, within_s=_PRESS_EVERY_S)
                 return
         raise NotInTime(f"nothing comes of {keys}:\n{self.screen()}")
 
@@ -152,7 +152,7 @@ class TerminalClient:
         }
         argv = ["tmux", "-S", str(self._folder / "socket"), *arguments]
         ran = subprocess.run(
-            argv, env=env, capture_output=True, encoding="utf-8", timeout=_COMMAND_S, check=False
+            argv, env=env, capture_output=True, encoding="utf-8", timeout=HANG_S, check=False
         )
         if ran.returncode:
             raise subprocess.SubprocessError(f"tmux {arguments[0]}: {ran.stderr.strip()}")

@@ -9,6 +9,7 @@ from musician.protocol.names import CONDUCTOR
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.store.port import Store
+from musician.testing.waiting import HANG_S
 from tests.conftest import GrowOld
 from tests.service.test_plan_verbs import lock, plan, task
 from tests.store.sqlite.conftest import Raw
@@ -146,4 +147,4 @@ def test_who_waits_for_a_task_hears_of_it_from_a_raw_writer(raw: Raw, store: Sto
     with store.listen("task-01") as ear:
         ear.wait(0)
         raw(PAUSE)
-        assert ear.wait(30)
+        assert ear.wait(HANG_S)

@@ -143,7 +143,7 @@ def test_somebody_at_work_in_it_goes_on_through_it(old: Path) -> None:
         older.execute(beat)
         taken = threading.Thread(target=lambda: SqliteStore.open(old).close())
         taken.start()
-        taken.join(60)
+        taken.join(HANG_S)
         older.execute(beat)
         assert older.changes() == 1
 
