@@ -3,14 +3,18 @@
 import signal
 import time
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from musician.protocol.journal import EntryKind
+from musician.protocol.rules.breaker import MOST_IN_VAIN
 from musician.protocol.states import State
 from musician.service import TaskView
+from musician.store.opening import open_store
+from musician.store.queries.limits import Limits
 from musician.testing import Received, Reply, ScriptedFailure, say
 from musician.testing.client_home import MADE_UP_KEY
 from musician.testing.script import Step
@@ -236,3 +240,31 @@ def test_after_a_quota_one_asks_first_and_the_other_when_it_was_given_something(
     assert all(limits_of(view) and is_unfailed(view) for view in views), told
     (first, begun_at_s), *later = provider.probes
     assert min(at_s for session, at_s in later if session != first) >= begun_at_s + 3.0
+
+
+@pytest.mark.deep
+def test_a_provider_that_gives_nothing_however_often_it_is_waited_for_is_told_to_a_person_once(
+    tmp_path: Path,
+) -> None:
+    """LIMIT-12: all on it were parked for ever, and nobody was asked."""
+    overload = ScriptedFailure(status=529, kind="overloaded_error", message="busy")
+    provider = Provider(lambda: overload)
+    with house(tmp_path, PAIR, provider, settings="[waiting]\nlimit_s = 0.5\n") as found:
+        found.run("plan", "lock", "PLAN.md")
+        started = found.start("run", "PLAN.md")
+        until(lambda: all(limits_of(found.view(task)) for task in ("task-01", "task-02")))
+        with closing(open_store(found.project / ".musician" / "comms.db")) as store, store.write() as tx:
+            now_s = tx.only(Limits.now_s)
+            tx.run(Limits.keep_limit, account="claude", met_at_s=now_s, until_s=now_s, times=MOST_IN_VAIN)
+        told = found.done(started, code=1)
+        views = [found.view("task-01"), found.view("task-02")]
+        (ask,) = (ask for view in views for ask in view.asks)
+        assert ask.kind == "provider"
+        assert "waited for 10 times in a row, and has given nothing: " in ask.text
+        assert all(is_unfailed(view) for view in views)
+        assert "musician run PLAN.md" in told
+        provider.fails = lambda: None
+        found.run("run", "PLAN.md")
+        views = [found.view("task-01"), found.view("task-02")]
+    assert {view.row.state for view in views} == {State.COMPLETE}
+    assert all(is_unfailed(view) for view in views)

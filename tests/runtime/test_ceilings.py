@@ -286,8 +286,10 @@ def test_two_conductors_do_not_share_one_ceiling_twice(stage: "Stage") -> None:
     stage.to_the_end()
 
 
-def test_two_workers_that_decide_at_the_same_moment_do_not_share_one_ceiling_twice(stage: "Stage") -> None:
-    """CEIL-3: what the first has claimed is reserved before the second claims; both had found both tasks."""
+def test_two_that_decide_at_the_same_moment_do_not_share_one_ceiling_twice(stage: "Stage") -> None:
+    """CEIL-3: what the first has claimed is reserved before the second claims, a worker or what a run has launched;
+    both had found both tasks.
+    """
     stage.write(TWO, "[ceilings]\ntask_cost_usd = 3\nplan_cost_usd = 5\n")
     stage.lock()
     root = find_root(stage.root)
@@ -299,6 +301,8 @@ def test_two_workers_that_decide_at_the_same_moment_do_not_share_one_ceiling_twi
     with pytest.raises(ClaimBlocked, match="may use all that the ceilings"):
         take("task-02", "worker-b")
     assert stage.state("task-02") is State.WATCHING
+    launched = stage.run("work", "task-02", "--session", "of-a-run", "--quiet")
+    assert (launched.code, "may use all that the ceilings" in launched.err) == (5, True)
     service.record_usage(stage.store, first, "step 1", Usage(cost_usd=1.5))
     with pytest.raises(ClaimBlocked):
         take("task-02", "worker-b")

@@ -1,12 +1,17 @@
 """A provider's limit is the fleet's: stored once, whoever meets it, and a person is asked once."""
 
+from contextlib import closing
+
+import apsw
+
 from musician import service
 from musician.protocol.claim import Claim
 from musician.protocol.journal import Entry, EntryKind
-from musician.protocol.rules.breaker import Giving, Leave
+from musician.protocol.rules.breaker import MOST_IN_VAIN, Giving, Leave
 from musician.protocol.settings import Settings
 from musician.store.port import Store
 from musician.store.queries.limits import Limits
+from musician.store.sqlite.store import SqliteStore
 
 TASKS = ("task-01", "task-02", "task-03")
 
@@ -77,11 +82,50 @@ def test_a_limit_outlives_a_clock_that_is_set(store: Store) -> None:
     assert service.limited_for_s(store, "claude") == 0
 
 
-def over(store: Store, account: str = "claude") -> None:
+def test_what_was_given_after_a_clock_was_set_back_ends_the_limit_for_good(store: Store) -> None:
+    """LIMIT-13: it came back for all when the clock reached its beginning again."""
+    first, second = (each.claim for each in claims(store, "claude", "claude"))
+    service.limit(store, first, said_s=3600.0, own_s=300.0)
+    set_clock(store, -7200.0)
+    assert leave_to_ask(store, first) is Leave.PROBE
+    assert leave_to_ask(store, second) is Leave.WAIT
+    service.prove(store, "claude")
+    assert leave_to_ask(store, second) is Leave.FREE
+    set_clock(store, 7800.0)
+    assert closed(store) == {}
+    assert leave_to_ask(store, second) is Leave.FREE
+
+
+def set_clock(store: Store, by_s: float) -> None:
+    """Set the clock by so much: which is to move all that is stored the other way."""
+    assert isinstance(store, SqliteStore)
+    with closing(apsw.Connection(str(store.path))) as raw:
+        raw.execute("UPDATE limits SET met_at_s = met_at_s - ?1, until_s = until_s - ?1", (by_s,))
+        raw.execute("UPDATE limits SET probed_at_s = probed_at_s - ?", (by_s,))
+
+
+def test_a_provider_that_was_waited_for_in_vain_is_a_persons_to_know_and_the_next_run_counts_anew(
+    store: Store,
+) -> None:
+    """LIMIT-12."""
+    claim = claims(store, "claude")[0].claim
+    over(store, times=MOST_IN_VAIN - 1)
+    assert service.why_not_wait(store, "claude") == ""
+    over(store, times=MOST_IN_VAIN)
+    said = f"it was waited for {MOST_IN_VAIN} times in a row, and has given nothing"
+    assert service.why_not_wait(store, "claude") == said
+    assert service.why_not_wait(store, "codex") == ""
+    service.refuse(store, claim, said)
+    assert "a person was asked" in service.why_not_wait(store, "claude"), "the others that wait with it"
+    assert service.retry_troubles(store, "another") == 1
+    assert service.why_not_wait(store, "claude") == ""
+
+
+def over(store: Store, account: str = "claude", times: int = 1) -> None:
     """The limit is over."""
     with store.write() as tx:
         now_s = tx.only(Limits.now_s)
-        tx.run(Limits.keep_limit, account=account, met_at_s=now_s - 90, until_s=now_s - 1, times=1)
+        tx.run(Limits.keep_limit, account=account, met_at_s=now_s - 90, until_s=now_s - 1, times=times)
 
 
 def test_after_a_limit_one_session_asks_first_and_the_others_when_it_was_given_something(

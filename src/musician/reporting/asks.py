@@ -151,7 +151,7 @@ ANSWERS: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
         "provider": (
             (
                 "musician run {file}",
-                "once you have logged in again, paid, or named another model: it goes on, every task of that agent",
+                "once you have logged in again, paid, named another model, or it serves again: all on it go on",
             ),
             ('musician send {task} "go on"', "the same, to a run that is at work"),
         ),

@@ -40,7 +40,8 @@ def claim_task(
     """Claim a task by :func:`musician.service.claim`, after all other checks. :class:`ClaimBlocked` if one
     fails. Blocks.
 
-    ``reserves``: it is claimed only if its ceilings fit in beside what is at work, for which nobody else has looked.
+    ``reserves``: it is claimed only if its ceilings fit in beside what is at work. Whoever has looked before may have
+    been overtaken.
     """
     check_task_id(task_id)
     session = check_session_id(session_id)

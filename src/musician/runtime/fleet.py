@@ -74,7 +74,6 @@ async def work_on(
         settings=settings,
         agent=agent,
         quiet=True,
-        reserves=True,
         owns_process=owns_process,
         world=world,
     )

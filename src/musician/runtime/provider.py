@@ -10,8 +10,9 @@ from anyio.to_thread import run_sync
 
 from musician import service
 from musician.agents import port
+from musician.protocol.musician.inputs import PieceEnded, PieceEnding
 from musician.protocol.rules.breaker import Leave
-from musician.protocol.values import dataclass
+from musician.protocol.values import dataclass, replace
 from musician.store.port import Store
 
 LOOK_AT_LIMIT_S = 30.0
@@ -53,6 +54,13 @@ class Provider:
             await tell(event)
 
         return proved
+
+    async def told(self, ended: PieceEnded) -> PieceEnded:
+        """Return how a piece has ended; a limit that was waited for in vain too often is a person's to know of."""
+        if ended.ending is not PieceEnding.LIMITED:
+            return ended
+        why = await run_sync(service.why_not_wait, self.store, self.account)
+        return replace(ended, ending=PieceEnding.REFUSED, detail=f"{why}: {ended.detail}") if why else ended
 
     async def _limited_for_s(self) -> float:
         return await run_sync(service.limited_for_s, self.store, self.account)

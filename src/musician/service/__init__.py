@@ -97,7 +97,7 @@ else:
             "glance": "Glance Waits glance_at version_of waits_of",
             "inbox": "acknowledge deliver future_messages send undelivered unread",
             "limits": "ClosedAccount account_of closed_accounts givings leave_to_ask lift limit limit_account "
-            "limited_for_s prove refuse refuse_account",
+            "limited_for_s prove refuse refuse_account why_not_wait",
             "observation": "Observation nudge observe",
             "opinions": "as_opinion keep_opinion",
             "pausing": "PlanPause go_on pause pause_of_plan pause_of_task pause_plan paused_plans resume_plan",

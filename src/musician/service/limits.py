@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from musician.protocol.claim import Claim
 from musician.protocol.journal import Entry
 from musician.protocol.names import CONDUCTOR
-from musician.protocol.rules.breaker import Giving, Leave, Limit, leave, met
+from musician.protocol.rules.breaker import Giving, Leave, Limit, is_in_vain, leave, met
 from musician.protocol.values import dataclass
 from musician.service.rowwork import beat_in, load_task, write_entries
 from musician.store.port import Store, Tx
@@ -83,6 +83,18 @@ def limited_for_s(store: Store, account: str) -> float:
     with store.read() as tx:
         row = _row(tx, account)
         return 0.0 if row is None else _limit_of(row).left_s(row.now_s)
+
+
+def why_not_wait(store: Store, account: str) -> str:
+    """Why a limit that an account meets now is not waited for, but a person's to know of; "" if it is waited for."""
+    with store.read() as tx:
+        row = _row(tx, account)
+    if row is None:
+        return ""
+    if row.is_refused:
+        return "a person was asked about its account"
+    in_vain = is_in_vain(_limit_of(row), now_s=row.now_s)
+    return f"it was waited for {row.times} times in a row, and has given nothing" if in_vain else ""
 
 
 def closed_accounts(store: Store) -> tuple[ClosedAccount, ...]:

@@ -19,7 +19,7 @@ from musician.protocol.rules.ceilings import (
 )
 from musician.protocol.settings import Ceilings
 from musician.protocol.spending import Usage
-from musician.protocol.states import ACTIVE, WAITING
+from musician.protocol.states import ACTIVE
 from musician.protocol.values import as_dict
 from musician.service.rowwork import load_task
 from musician.store.port import ONLOOKERS, Store, Tx
@@ -111,8 +111,7 @@ def fits_in(tx: Tx, row: TaskRow, ceilings: Ceilings, budgets: Mapping[str, Amou
     at_work = [
         within_budget(found.get(each.task_id, {}), budgets.get(each.task_id, Amounts()))[Scope.TASK]
         for each in tx.all(Tasks.tasks_of_plan, plan_id=row.plan_id)
-        if each.session_id is not None and each.state in ACTIVE and each.task_id != row.task_id
-        if not (each.state in WAITING and each.task_id in asked)
+        if each.session_id is not None and each.state in ACTIVE and each.task_id not in {*asked, row.task_id}
     ]
     own = within_budget(found[row.task_id], budgets.get(row.task_id, Amounts()))
     return fits_beside(own, at_work, ceilings)

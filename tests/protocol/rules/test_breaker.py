@@ -7,11 +7,14 @@ import pytest
 
 from musician.protocol.rules.breaker import (
     AGAIN_WITHIN_S,
+    MOST_BELIEVED,
+    MOST_IN_VAIN,
     MOST_OWN_S,
     MOST_SAID_S,
     PROBE_S,
     Leave,
     Limit,
+    is_in_vain,
     leave,
     met,
 )
@@ -50,6 +53,33 @@ def test_our_own_pause_grows_while_it_is_met_again_and_again_and_not_without_end
     assert (later.times, later.left_s(now_s + AGAIN_WITHIN_S)) == (1, OWN_S)
 
 
+def test_a_provider_that_says_a_time_again_and_again_and_gives_nothing_is_believed_a_few_times() -> None:
+    """LIMIT-12: of an overload that says one second it would be asked a thousand times."""
+    limit, now_s, waits_s = None, NOW_S, []
+    for _ in range(MOST_BELIEVED + 3):
+        limit = met(limit, now_s=now_s, said_s=20.0, own_s=OWN_S)
+        waits_s.append(limit.left_s(now_s))
+        now_s = limit.until_s + 5
+    assert waits_s == [20, 20, 20, 300, 600, 1200]
+    assert met(limit, now_s=now_s, said_s=86_400.0, own_s=OWN_S).left_s(now_s) == 86_400, (
+        "what is longer still is"
+    )
+
+
+def test_after_so_many_waits_in_vain_a_person_is_asked() -> None:
+    """LIMIT-12: and not where something was given between, or after a long while."""
+    limit, now_s, met_in_vain = None, NOW_S, []
+    for _ in range(MOST_IN_VAIN + 1):
+        met_in_vain.append(is_in_vain(limit, now_s=now_s))
+        limit = met(limit, now_s=now_s, said_s=None, own_s=OWN_S)
+        now_s = limit.until_s + 5
+    assert met_in_vain == [False] * MOST_IN_VAIN + [True]
+    assert 6 * 3600 < now_s - NOW_S < 9 * 3600, "a night's outage is waited for"
+    assert limit is not None
+    assert not is_in_vain(replace(limit, is_proven=True), now_s=now_s)
+    assert not is_in_vain(limit, now_s=now_s + AGAIN_WITHIN_S)
+
+
 def test_a_first_pause_that_somebody_has_set_longer_is_kept() -> None:
     assert met(None, now_s=NOW_S, said_s=None, own_s=7200.0).left_s(NOW_S) == 7200
 
@@ -73,7 +103,7 @@ def test_a_clock_that_jumps_ends_a_limit_and_parks_nobody_for_years() -> None:
     ("limit", "is_probe", "expected"),
     [
         (Limit(met_at_s=NOW_S - 9, until_s=NOW_S + 1), False, Leave.WAIT),
-        (Limit(met_at_s=NOW_S - 9, until_s=NOW_S + 1, is_proven=True), True, Leave.WAIT),
+        (Limit(met_at_s=NOW_S - 9, until_s=NOW_S + 1, is_proven=True), False, Leave.FREE),
         (Limit(met_at_s=NOW_S - 9, until_s=NOW_S), False, Leave.PROBE),
         (Limit(met_at_s=NOW_S - 9, until_s=NOW_S - 1, is_proven=True), False, Leave.FREE),
         (Limit(met_at_s=NOW_S - 9, until_s=NOW_S - 1, probed_at_s=NOW_S), False, Leave.WAIT),

@@ -1,8 +1,9 @@
 """How long nothing is asked of a provider that gives nothing: one breaker for each, whoever has met its limit.
 
-What a provider says is believed within bounds. Where it says nothing, or a time that cannot be meant (one that is over
-already, or years away), the pause is the program's own, and grows while the limit is met again and again. Times
-are the database's, in seconds since 1970, and are handed in.
+What a provider says is believed within bounds. Where it says nothing, a time that cannot be meant (one that is over
+already, or years away), or times after which it gave nothing either, the pause is the program's own, and grows while
+the limit is met again and again. That ends: after so many waits in vain a person is asked. Times are the database's, in
+seconds since 1970, and are handed in.
 
 Once a limit is over nobody knows yet whether the provider gives again. One session asks first, the probe; the others go
 on when it was given something, or wait for the end of the limit that it has met. A probe that is silent is replaced.
@@ -21,6 +22,11 @@ MOST_OWN_S = 3600.0
 AGAIN_WITHIN_S = 600.0
 """Of a limit that is met so soon after its end it is taken that it never was over, unless something was given since."""
 
+MOST_BELIEVED = 3
+"""So often in a row the time is believed that a provider says, where it gave nothing after the one before."""
+
+MOST_IN_VAIN = 10
+"""So often in a row a limit is waited for, then a person is asked: after seven hours of an outage that says nothing."""
 
 PROBE_S = 120.0
 """How long a probe may be silent: a model that thinks long has said something by then, or its session is gone."""
@@ -58,9 +64,15 @@ class Limit:
     def left_s(self, now_s: float) -> float:
         """How long it holds yet; 0 once it is over.
 
-        A clock that was set back behind its beginning has ended it: to ask once tells more than to wait for years.
+        A clock that was set back behind its beginning has ended it: to ask once tells more than to wait for years. If
+        something was given then, it stays over when the clock comes to its beginning again.
         """
-        return max(0.0, self.until_s - now_s) if now_s >= self.met_at_s else 0.0
+        is_over = self.is_proven or now_s < self.met_at_s
+        return 0.0 if is_over else max(0.0, self.until_s - now_s)
+
+    def is_met_again(self, now_s: float) -> bool:
+        """Whether one that is met now is the same: it was waited for, and nothing was given since."""
+        return not self.is_proven and 0 <= now_s - self.until_s <= AGAIN_WITHIN_S
 
 
 def leave(limit: Limit, *, now_s: float, is_probe: bool) -> Leave:
@@ -81,8 +93,14 @@ def met(before: Limit | None, *, now_s: float, said_s: float | None, own_s: floa
     believed_s = said_s if said_s is not None and 0 < said_s <= MOST_SAID_S else None
     if before is not None and before.left_s(now_s) > 0:
         return replace(before, until_s=max(before.until_s, now_s + (believed_s or 0.0)))
-    is_again = before is not None and not before.is_proven and 0 <= now_s - before.until_s <= AGAIN_WITHIN_S
-    times = before.times + 1 if before is not None and is_again else 1
-    grown_s = own_s * 2.0 ** min(times - 1, 20)
-    wait_s = believed_s or min(grown_s, max(MOST_OWN_S, own_s))
-    return Limit(met_at_s=now_s, until_s=now_s + wait_s, times=times)
+    times = before.times + 1 if before is not None and before.is_met_again(now_s) else 1
+    if believed_s and times <= MOST_BELIEVED:
+        return Limit(met_at_s=now_s, until_s=now_s + believed_s, times=times)
+    of_our_own = times - MOST_BELIEVED if believed_s else times
+    grown_s = min(own_s * 2.0 ** min(of_our_own - 1, 20), max(MOST_OWN_S, own_s))
+    return Limit(met_at_s=now_s, until_s=now_s + max(grown_s, believed_s or 0.0), times=times)
+
+
+def is_in_vain(before: Limit | None, *, now_s: float) -> bool:
+    """Whether a limit that is met now was waited for so often that a person is asked."""
+    return before is not None and before.times >= MOST_IN_VAIN and before.is_met_again(now_s)

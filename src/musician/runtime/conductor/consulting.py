@@ -118,7 +118,7 @@ class Consultation:
             return one_line(str(error), _MOST_TROUBLE_CHARS)
         if ended.ending is not PieceEnding.DONE and self.meter.reached is not None:
             raise Parked
-        if await run_sync(self._is_given_nothing, task, ended):
+        if await run_sync(self._is_given_nothing, task, await self.provider.told(ended)):
             raise Parked
         return "" if ended.ending is PieceEnding.DONE else ended.detail or ended.ending
 

@@ -271,6 +271,7 @@ class Player:
         tell = self.provider.proving(kept(self.transcript, piece, self._heard))
         async with self._meter.running(self._halt):
             ended = self._stopped(await self.engaged.play(piece, tell, self.group))
+        ended = await self.provider.told(ended)
         if ended.ending is not i.PieceEnding.DONE:
             by_subagent = piece.kind is port.PieceKind.AGENT
             left = await run_sync(self.claimed.tree.attempted) if by_subagent else Extent()

@@ -71,7 +71,6 @@ async def play_task(
     agent: str | None = None,
     quiet: bool = False,
     out_of_turn: bool = False,
-    reserves: bool = False,
     owns_process: bool = False,
     world: World = WORLD,
 ) -> r.End:
@@ -80,7 +79,6 @@ async def play_task(
     Raises :class:`ClaimBlocked` if the task is not to be had (``quiet``: without leaving a fallback row), and
     :class:`AgentUnavailable` or :class:`PriceUnknown`, with nothing claimed, for an ``agent`` that cannot be used.
 
-    ``reserves`` as in :func:`~musician.runtime.claiming.claim_task`.
     ``owns_process``: everything that runs below this process belongs to the session, and is ended before
     another may have the task, orphans of a leash that was killed included. Without it nothing but the
     session's own leashes is ended.
@@ -110,7 +108,7 @@ async def play_task(
                     session_id,
                     quiet=quiet,
                     out_of_turn=out_of_turn,
-                    reserves=reserves,
+                    reserves=not out_of_turn,
                     settings=settings,
                     world=world,
                 )

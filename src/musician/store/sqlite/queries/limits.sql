@@ -24,14 +24,16 @@ SET met_at_s = excluded.met_at_s, until_s = excluded.until_s, times = excluded.t
 UPDATE limits SET probed_at_s = unixepoch('now', 'subsec'), probed_by = :session_id WHERE account = :account;
 
 -- name: prove
+-- One that began later than now, by a clock that was set back since, is over as well.
 UPDATE limits SET is_proven = 1
-WHERE account = :account AND NOT is_proven AND until_s <= unixepoch('now', 'subsec');
+WHERE account = :account AND NOT is_proven
+    AND NOT (met_at_s <= unixepoch('now', 'subsec') AND unixepoch('now', 'subsec') < until_s);
 
 -- name: refuse
 -- Until what a person was asked is settled.
 INSERT INTO limits (account, ask_id)
 SELECT :account, id FROM needs_human WHERE task_id = :task_id AND kind = :kind AND subject_id = :subject_id
-ON CONFLICT (account) DO UPDATE SET ask_id = excluded.ask_id, is_proven = 0, probed_at_s = 0;
+ON CONFLICT (account) DO UPDATE SET ask_id = excluded.ask_id, times = 0, is_proven = 0, probed_at_s = 0;
 
 -- name: retry_refused
 -- A new run asks every account again, whatever plan it was met in.
