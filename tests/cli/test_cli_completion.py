@@ -23,6 +23,11 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
         ("musician run --ev", {"--events"}),
         ("musician review show task-0", {"task-01", "task-02"}),
         ("musician status task-02", {"task-02"}),
+        ("musician log task-01", {"task-01"}),
+        ("musician plan show ''", {"greeter"}),
+        ("musician plan pause gr", {"greeter"}),
+        ("musician timeline --plan ''", {"greeter"}),
+        ("musician work task-01 --agent sh", {"shell"}),
         ("musician no-such-command x", set()),
     ],
 )
@@ -57,6 +62,27 @@ def test_each_shell_has_its_script_and_ones_own_is_known(
     assert call("completion").out == script
     monkeypatch.setenv("SHELL", "/bin/tcsh")
     assert "complete -o nosort" in call("completion").out
+
+
+def test_what_is_put_away_is_completed_too(ready: Path, call: Call, program: Call) -> None:
+    def completed(words: str) -> list[str]:
+        env = {
+            "_MUSICIAN_COMPLETE": "bash_complete",
+            "COMP_WORDS": words,
+            "COMP_CWORD": str(words.count(" ")),
+        }
+        return program(cwd=ready, env={"PATH": "/usr/bin:/bin", **env}).out.split()
+
+    call("plan", "archive", "greeter", "--abandon", "for the test")
+    assert completed("musician log ") == []
+    assert completed("musician plan restore ") == ["plain,greeter"]
+    assert completed("musician status --plan greeter ") == ["plain,task-01", "plain,task-02"]
+
+
+def test_a_zsh_without_completion_is_given_it_and_the_first_line_is_for_its_loader(call: Call) -> None:
+    first, second, *_ = call("completion", "zsh").out.splitlines()
+    assert first == "#compdef musician"
+    assert "compinit" in second
 
 
 def test_nothing_is_completed_where_there_is_no_repository(tmp_path: Path, program: Call) -> None:

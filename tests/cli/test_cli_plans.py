@@ -80,6 +80,14 @@ def test_a_changed_plan_is_refused_with_the_difference_and_taken_up_by_amend(rea
     assert "no task changed" in call("plan", "amend", "PLAN.md").out
 
 
+def test_amend_says_that_it_has_taken_up_changed_settings(ready: Path, call: Call) -> None:
+    settings = ready / ".musician" / "config.toml"
+    settings.write_text(settings.read_text().replace('#quiet = ""', 'quiet = "22:00-07:00"'))
+    told = "no task changed\nthe settings file has changed, and is in force now\n"
+    assert call("plan", "amend", "PLAN.md").out == told
+    assert call("plan", "amend", "PLAN.md").out == "no task changed\n"
+
+
 def test_what_a_run_would_refuse_to_play_is_a_warning_of_amend_and_of_check_alike(
     ready: Path, call: Call
 ) -> None:
@@ -217,7 +225,7 @@ def test_a_review_by_the_shell_agent_without_a_script_is_refused_when_it_is_run_
     call("init")
     found = call("plan", "check", "PLAN.md")
     assert f"task-01 with `{key}: agent` and no `{script}`" in found.out
-    assert "greeter: no problem" in found.out
+    assert "greeter: no error, 2 warnings" in found.out
     assert len(call("plan", "check", "PLAN.md", "--json").json["warnings"]) == 2
     assert f"task-01 with `{key}: agent`" in call("run", "PLAN.md", expect=2).err
     read = load_plan(repository / "PLAN.md", root=repository)

@@ -136,7 +136,7 @@ def test_a_webhook_that_sends_elsewhere_is_not_followed(
     set_up(folder, webhook=f"{address}/elsewhere")
     done = program("run", "PLAN.md")
     assert (done.code, len(told)) == (0, 1)
-    assert "note: you could not be told by notify.webhook: exit code 1 it answered 302" in done.err
+    assert "note: you could not be told by notify.webhook: exit code 1: it answered 302" in done.err
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_a_webhook_that_sends_elsewhere_is_not_followed(
             id="will not end",
             marks=pytest.mark.deep,
         ),
-        pytest.param("echo no >&2; exit 3", "exit code 3 no", id="fails"),
+        pytest.param("echo no >&2; exit 3", "exit code 3: no", id="fails"),
         pytest.param("no-such-program", "not found", id="is not there", marks=pytest.mark.deep),
         pytest.param(
             "head -c 3000000 /dev/zero; exit 4", "exit code 4", id="says much", marks=pytest.mark.deep

@@ -20,7 +20,7 @@ import click
 from musician import service
 from musician.cli.context import App
 from musician.cli.faults import FAILED
-from musician.cli.options import command
+from musician.cli.options import agent_option, command
 from musician.cli.render import aligned, lines, show
 from musician.demo.retelling import Episode, retell
 from musician.demo.story import PLAN_NAME, prepare
@@ -50,7 +50,7 @@ _WAITS_FOR_YOU = (
     metavar="DIR",
     help="Play in DIR, new or empty, and keep it; without it all is removed at the end.",
 )
-@click.option("--agent", metavar="A", help="Play with this agent instead of the shell agent.")
+@agent_option("Play with this agent instead of the shell agent.")
 @click.option(
     "--scripted",
     is_flag=True,

@@ -52,12 +52,31 @@ def _read_standard_input() -> str:
 
 
 def complete_task(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """Return the ids of tasks for a shell; none where there is no database to ask."""
+    """Return the ids of tasks for a shell, complete ones too: they are looked at. Of ``--plan``, those of that plan."""
     from musician import service  # most commands that take a task are not completed
 
     with suppress(MusicianError, OSError), ctx.ensure_object(App) as app:
-        return [row.task_id for row in service.open_tasks(app.store) if row.task_id.startswith(incomplete)]
+        named = app.plan_id
+        plans = (named,) if named else (None, *(row.plan_id for row in service.all_plans(app.store)))
+        found = (row.task_id for plan in plans for row in service.tasks_of(app.shown, plan))
+        return [task_id for task_id in found if task_id.startswith(incomplete)]
     return []
+
+
+def complete_plan(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Return the names of plans for a shell, archived ones too."""
+    from musician.reporting.plan_list import list_plans
+
+    with suppress(MusicianError, OSError), ctx.ensure_object(App) as app:
+        return [each.plan_id for each in list_plans(app.store) if each.plan_id.startswith(incomplete)]
+    return []
+
+
+def complete_agent(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Return the names of the agents that can be used here for a shell."""
+    from musician.agents.registry import found_agents
+
+    return [name for name in found_agents() if name.startswith(incomplete)]
 
 
 class PlanFile(click.Path):
@@ -81,6 +100,12 @@ class PlanFile(click.Path):
 
 task_argument = click.argument("task_id", metavar="TASK", callback=_task, shell_complete=complete_task)
 row_argument = click.argument("task_id", metavar="TASK", callback=parse_row, shell_complete=complete_task)
+plan_argument = click.argument("plan_id", metavar="NAME", shell_complete=complete_plan)
+
+
+def agent_option(what: str) -> Callable[[F], F]:
+    """Add ``--agent``; ``what`` says in its help what it is for."""
+    return click.option("--agent", metavar="A", help=what, shell_complete=complete_agent)
 
 
 def text_argument(*, required: bool = True, name: str = "TEXT") -> Callable[[F], F]:
@@ -119,6 +144,7 @@ plan_option = click.option(
     metavar="NAME",
     expose_value=False,
     callback=_keep_plan,
+    shell_complete=complete_plan,
     help="Look at this plan; it may be archived.",
 )
 

@@ -29,6 +29,7 @@ from musician.runtime.program import read_plan
 from musician.runtime.trying import Trial, try_tests
 from musician.runtime.world import WORLD
 from musician.store.rows import ArchiveRow
+from musician.verification.findings import counted
 
 _path_argument = click.argument("path", metavar="PLAN", type=PlanFile())
 
@@ -123,7 +124,8 @@ def check(app: App, path: Path, is_tried: bool) -> None:
     _print_trials(app, trials)
     if not all(trial.runs for trial in trials):
         click.get_current_context().exit(FAILED)
-    show_text(app, f"{read.plan_id}: no problem")
+    said = f"no error, {counted(len(warnings), 'warning')}" if warnings else "no problem"
+    show_text(app, f"{read.plan_id}: {said}")
 
 
 @command("graph", parent=plan)
@@ -173,13 +175,20 @@ def show_amendment(app: App, made: Amendment) -> None:
     """Say what was taken up. It ends with 4 if something was not."""
     changes: dict[str, tuple[str, ...]] = {what: getattr(made, what) for what in _AMENDED}
     left = [fields(each) for each in made.left]
-    document = {"plan": made.plan.plan_id, "sha256": made.plan.sha256, "left": left}
-    document["warnings"] = list(made.doubts)
     asked = {ask.task_id for ask in service.open_asks(app.store)}
-    waiting = document["waiting"] = [each for each in made.changed if each in asked]
+    waiting = [each for each in made.changed if each in asked]
+    document = {
+        "plan": made.plan.plan_id,
+        "sha256": made.plan.sha256,
+        "left": left,
+        "warnings": list(made.doubts),
+        "takes_settings": made.takes_settings,
+        "waiting": waiting,
+    }
     said = [f"{_AMENDED[what]}: {', '.join(ids)}" for what, ids in changes.items() if ids]
     said = [
         *(said or ["no task changed"]),
+        *(["the settings file has changed, and is in force now"] if made.takes_settings else ()),
         *map(str, made.left),
         *(f"warning: {each}" for each in made.doubts),
         *(f"{each} still waits for you; its answers: musician review show {each}" for each in waiting),

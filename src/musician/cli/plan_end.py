@@ -4,7 +4,7 @@ import click
 
 from musician import service
 from musician.cli.context import App
-from musician.cli.options import command
+from musician.cli.options import command, plan_argument
 from musician.cli.render import Rows, fields, pairs, show, show_text
 from musician.processes.output import printable
 from musician.protocol.errors import UnknownPlan
@@ -19,8 +19,6 @@ from musician.reporting.plan_list import (
 from musician.reporting.plan_list import list_plans as plans_there_are
 from musician.reporting.tally import tally_of
 from musician.runtime.archiving import archive_plan, drop_plan, restore_plan
-
-_name_argument = click.argument("plan_id", metavar="NAME")
 
 
 @command("list")
@@ -43,7 +41,7 @@ def list_plans(app: App) -> None:
 
 
 @command("show")
-@_name_argument
+@plan_argument
 @click.pass_obj
 def show_plan(app: App, plan_id: str) -> None:
     """Show one plan, open or archived, with its tasks."""
@@ -81,7 +79,7 @@ def _document(plan: ListedPlan) -> dict[str, object]:
 
 
 @command("archive")
-@_name_argument
+@plan_argument
 @click.option("--abandon", "reason", metavar="REASON", help="It is not complete, and will not be: why.")
 @click.pass_obj
 def archive(app: App, plan_id: str, reason: str | None) -> None:
@@ -96,7 +94,7 @@ def archive(app: App, plan_id: str, reason: str | None) -> None:
 
 
 @command("restore")
-@_name_argument
+@plan_argument
 @click.pass_obj
 def restore(app: App, plan_id: str) -> None:
     """Bring the archived plan NAME back as it was, if nobody else has its ids."""
@@ -105,7 +103,7 @@ def restore(app: App, plan_id: str) -> None:
 
 
 @command("drop")
-@_name_argument
+@plan_argument
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.pass_obj
 def drop(app: App, plan_id: str, yes: bool) -> None:

@@ -4,12 +4,12 @@ import click
 
 from musician import service
 from musician.cli.context import App
-from musician.cli.options import command
+from musician.cli.options import command, complete_plan
 from musician.cli.render import show
 from musician.reporting.plan_list import pause_document, say_pause
 from musician.runtime.as_person import as_person, person_name
 
-_name_argument = click.argument("plan_id", metavar="[NAME]", required=False)
+_name_argument = click.argument("plan_id", metavar="[NAME]", required=False, shell_complete=complete_plan)
 
 
 @command("pause")

@@ -13,7 +13,7 @@ from click.core import ParameterSource
 from musician.cli.clean import stays
 from musician.cli.context import App
 from musician.cli.faults import FAILED, INTERRUPTED
-from musician.cli.options import PlanFile, command
+from musician.cli.options import PlanFile, agent_option, command
 from musician.cli.render import note
 from musician.cli.run_time import local_minute
 from musician.cli.run_view import View
@@ -41,7 +41,7 @@ _TYPED = ParameterSource.COMMANDLINE
 
 @command("run")
 @click.argument("plan", type=PlanFile())
-@click.option("--agent", metavar="A", help="Play with this agent instead of the plan's.")
+@agent_option("Play with this agent instead of the plan's.")
 @click.option(
     "--jobs",
     type=click.IntRange(0, MOST_JOBS),

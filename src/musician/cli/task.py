@@ -6,7 +6,7 @@ import click
 
 from musician import service
 from musician.cli.context import App
-from musician.cli.options import PlanFile, command, task_argument, text_argument
+from musician.cli.options import PlanFile, command, complete_task, task_argument, text_argument
 from musician.cli.plan import show_amendment
 from musician.cli.render import fields, show
 from musician.protocol.arguments import as_argument
@@ -44,7 +44,13 @@ def task() -> None:
     help="Add it to this locked plan: it is written into its file, and the plan amended. A run takes it up.",
 )
 @click.option("--phase", type=click.IntRange(1), metavar="N", help="The plan's phase, by default the last.")
-@click.option("--after", multiple=True, metavar="TASK", help="A task of that phase that it waits for.")
+@click.option(
+    "--after",
+    multiple=True,
+    metavar="TASK",
+    shell_complete=complete_task,
+    help="A task of that phase that it waits for.",
+)
 @click.pass_obj
 def add(
     app: App, task_id: str, path: Path, plan_path: Path | None, phase: int | None, after: tuple[str, ...]

@@ -5,7 +5,7 @@ import click
 from musician import service
 from musician.cli.context import App
 from musician.cli.faults import FAILED
-from musician.cli.options import command
+from musician.cli.options import command, complete_plan
 from musician.cli.render import fields, show
 from musician.own_python import install_extra
 from musician.protocol.errors import ExtraMissing, UnknownPlan
@@ -19,7 +19,7 @@ _MINUTE_S = 60
 
 
 @command("trace")
-@click.argument("plan_id", metavar="[PLAN]", required=False)
+@click.argument("plan_id", metavar="[PLAN]", required=False, shell_complete=complete_plan)
 @click.option(
     "--otlp",
     "url",

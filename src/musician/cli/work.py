@@ -7,7 +7,7 @@ import click
 
 from musician.cli.context import App
 from musician.cli.faults import FAILED, INTERRUPTED
-from musician.cli.options import command, force_option, session_option, task_argument
+from musician.cli.options import agent_option, command, force_option, session_option, task_argument
 from musician.cli.render import show
 from musician.processes.machine import MACHINE
 from musician.protocol.musician.ready import End, EndKind
@@ -19,7 +19,7 @@ _LONGEST_S = 7 * 86_400.0
 @command("work")
 @task_argument
 @session_option("The session's id; generated if not given.")
-@click.option("--agent", help="Play with this agent instead of the task's own.")
+@agent_option("Play with this agent instead of the task's own.")
 @click.option("--quiet", is_flag=True, help="Write no fallback row if the claim is blocked.")
 @force_option
 @click.pass_obj
@@ -53,7 +53,7 @@ def _exit_code(end: End) -> int:
 
 
 @command("worker")
-@click.option("--agent", metavar="NAME", help="Play with this agent instead of the tasks' own.")
+@agent_option("Play with this agent instead of the tasks' own.")
 @click.option("--once", is_flag=True, help="End when there is nothing to claim, instead of waiting for more.")
 @click.option(
     "--idle-exit",

@@ -34,7 +34,7 @@ from musician.reporting.owners import is_about_to_play
 from musician.reporting.run_at_work import is_conducted
 from musician.runtime.archiving import archive_finished, finish_drop
 from musician.runtime.conductor.conductor_lock import hold_conductor_lock
-from musician.runtime.in_force import settings_file_text
+from musician.runtime.in_force import settings_file_text, since_the_file_was_locked
 from musician.runtime.players import doubts_of_players
 from musician.runtime.program import read_plan, reader_in
 from musician.runtime.takeover import free
@@ -76,6 +76,8 @@ class Amendment:
     """What a run would refuse to play with the plan's own agents."""
     kept: tuple[str, ...] = ()
     """Changed tasks that a session plays beside the run: they stay as they were, in what is locked now."""
+    takes_settings: bool = False
+    """Whether the settings file has changed since the plan was locked, and is in force from now on."""
 
 
 def lock_plan_file(
@@ -167,7 +169,9 @@ def amend_alone(
             plan, kept = _without_what_is_played(root, store, plan, locked)
         task_files = _render(plan)
         doubts = doubts_of_players(plan, settings, world)
-        amendment = replace(_amendment(store, plan, task_files), kept=kept, doubts=doubts)
+        file_changed = bool(since_the_file_was_locked(root, store, plan.plan_id))
+        amendment = _amendment(store, plan, task_files)
+        amendment = replace(amendment, kept=kept, doubts=doubts, takes_settings=file_changed)
         for task_id in amendment.withdrawn:
             free(root, store, task_id, settings, why="withdrawn from the plan", world=world)
         _write(root, task_files)

@@ -222,7 +222,8 @@ async def _by_program(
                 await program.write(data + b"\n")
             program.end_input()
         code = await program.wait()
-    return "" if code == 0 else f"exit code {code} {complaint.decode(errors='replace').strip()}"
+    said_why = complaint.decode(errors="replace").strip()
+    return "" if code == 0 else ": ".join(filter(None, (f"exit code {code}", said_why)))
 
 
 def _redacted(value: object, redact: Redactor) -> object:
