@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -34,13 +35,16 @@ SCRIPTS = {
 
 
 class Pianist:
-    """Plays each step by its script; how full each conversation is is given. Keeps what each began with."""
+    """Plays each step by its script; how full each conversation is is given. Keeps what each began with.
+
+    ``before`` hears which step is asked for, and may give an event that its answer waits for.
+    """
 
     def __init__(
         self,
         *used_pct: int,
         shell: Callable[[str], ToolUse] = claude_shell,
-        before: Callable[[str], None] = lambda _: None,
+        before: Callable[[str], threading.Event | None] = lambda _: None,
     ) -> None:
         self._used_pct, self._shell, self._before = used_pct, shell, before
         self.openings: list[str] = []
@@ -54,15 +58,15 @@ class Pianist:
             if each.role == "user" and f"\n{name}: " in f"\n{each.text}"
         ]
         at, name = prompts[-1]
-        self._before(name)
+        hold = self._before(name)
         script, words = SCRIPTS[name]
         is_played = any(each.role == "assistant" for each in messages[at:])
         if len(prompts) == 1 and not is_played:
             self.openings.append(messages[at].text)
         usage = Usage(input=self._used_pct[len(self.openings) - 1] * PERCENT_TOKENS, output=0)
         if is_played:
-            return say(f"{words}\n", usage=usage)
-        return Reply(text="I begin.", uses=(self._shell(script),), usage=usage)
+            return replace(say(f"{words}\n", usage=usage), hold=hold)
+        return Reply(text="I begin.", uses=(self._shell(script),), usage=usage, hold=hold)
 
 
 def musician(project: Path, env: dict[str, str], *words: str) -> "subprocess.Popen[str]":
@@ -130,10 +134,11 @@ def test_what_claude_has_begun_codex_finishes(tmp_path: Path) -> None:
     begin(project, {"PLAN.md": PLAN})
     at_step_2, never = threading.Event(), threading.Event()
 
-    def hold(name: str) -> None:
-        if name == "step 2":
-            at_step_2.set()
-            never.wait()
+    def hold(name: str) -> threading.Event | None:
+        if name != "step 2":
+            return None
+        at_step_2.set()
+        return never
 
     with ScriptedModel(Pianist(10, before=hold)) as model:
         env = ClientHome(tmp_path / "home", model_url=model.url).env
@@ -142,7 +147,6 @@ def test_what_claude_has_begun_codex_finishes(tmp_path: Path) -> None:
         assert at_step_2.wait(HANG_S)
         run.send_signal(signal.SIGINT)
         done(run, 130)
-        never.set()
     codex = Pianist(0, shell=codex_shell)
     with ScriptedModel(codex) as model:
         more = agent_home("codex", tmp_path / "codex", model_url=model.url)

@@ -1,6 +1,7 @@
 """What a provider does not give, through whole runs of the real client: parked, and never failed (issue 9.3)."""
 
 import signal
+import threading
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -39,6 +40,10 @@ Write one.txt.
 """
 
 
+SHORT_OF_ITS_OWN = "[waiting]\nlimit_s = 0.5\n"
+"""What waits longer believes its provider. So does the run where a busy machine hears of a reset when it is over."""
+
+
 class Provider:
     """Gives nothing while ``fails`` says how; otherwise its model writes the file."""
 
@@ -59,15 +64,20 @@ class Provider:
 
 
 class Quota:
-    """A subscription's: used up from the first request on, until a time that the provider's headers say."""
+    """A subscription's: used up from the first request on, until a time that the provider's headers say.
 
-    def __init__(self, holds_s: float) -> None:
-        self.holds_s = holds_s
+    While ``is_met`` is false it is used up anew whenever it is asked: so long that everybody meets it who should.
+    """
+
+    def __init__(self, holds_s: float, *, is_met: Callable[[], bool] = lambda: True) -> None:
+        self.holds_s, self._is_met = holds_s, is_met
         self.resets_at_s = 0
 
     def __call__(self) -> ScriptedFailure | None:
-        self.resets_at_s = self.resets_at_s or int(time.time() + self.holds_s)
-        if time.time() >= self.resets_at_s:
+        is_met = self._is_met()
+        if not (self.resets_at_s and is_met):
+            self.resets_at_s = int(time.time() + self.holds_s)
+        elif time.time() >= self.resets_at_s:
             return None
         headers = {
             "anthropic-ratelimit-unified-status": "rejected",
@@ -101,7 +111,7 @@ def test_a_quota_that_says_when_it_is_over_parks_the_session_until_then_and_it_g
     """LIMIT-1."""
     quota = Quota(holds_s=4)
     provider = Provider(quota)
-    with house(tmp_path, PLAN, provider, settings="[waiting]\nlimit_s = 3600\n") as found:
+    with house(tmp_path, PLAN, provider, settings=SHORT_OF_ITS_OWN) as found:
         told = subscribed(found).run("run", "PLAN.md")
         view = found.view()
     assert view.row.state is State.COMPLETE, told
@@ -161,7 +171,7 @@ def test_a_conductor_that_is_killed_while_its_musician_is_parked_asks_nothing_be
     """LIMIT-4: the reset is stored; the next conductor knows it, and goes on in the same conversation."""
     quota = Quota(holds_s=8)
     provider = Provider(quota)
-    with house(tmp_path, PLAN, provider, settings="[waiting]\nlimit_s = 3600\n") as found:
+    with house(tmp_path, PLAN, provider, settings=SHORT_OF_ITS_OWN) as found:
         subscribed(found).run("plan", "lock", "PLAN.md")
         first = found.start("run", "PLAN.md")
         until(lambda: limits_of(found.view()))
@@ -193,12 +203,14 @@ class Judging(Provider):
 @pytest.mark.deep
 def test_a_limit_that_the_reviewing_agent_meets_parks_the_review_and_asks_nobody(tmp_path: Path) -> None:
     """LIMIT-7: it was a review without a verdict, and waited for a person."""
-    quota = Quota(holds_s=4)
+    seen = threading.Event()
+    quota = Quota(holds_s=4, is_met=seen.is_set)
     provider = Judging(quota)
     plan = PLAN.replace("agent: claude", "agent: claude\naccount: ours\nreview: agent")
-    with house(tmp_path, plan, provider, settings="[waiting]\nlimit_s = 3600\n") as found:
+    with house(tmp_path, plan, provider, settings=SHORT_OF_ITS_OWN) as found:
         started = subscribed(found).start("run", "PLAN.md")
         until(lambda: "account ours is given nothing before" in found.run("status"))
+        seen.set()
         told = found.done(started)
         view = found.view()
     assert view.row.state is State.COMPLETE, told
@@ -217,11 +229,13 @@ class Slow(Provider):
 
     def __init__(self, fails: Callable[[], ScriptedFailure | None]) -> None:
         super().__init__(fails)
+        self.refused: set[str] = set()
         self.probes: list[tuple[str, float]] = []
 
     def __call__(self, received: Received) -> Step:
         step = super().__call__(received)
         if isinstance(step, ScriptedFailure):
+            self.refused.add(received.session_id)
             return step
         self.probes.append((received.session_id, self.asked_at_s[-1]))
         if len(self.probes) == 1:
@@ -232,8 +246,8 @@ class Slow(Provider):
 @pytest.mark.deep
 def test_after_a_quota_one_asks_first_and_the_other_when_it_was_given_something(tmp_path: Path) -> None:
     """LIMIT-5: both were parked, and both go on."""
-    provider = Slow(Quota(holds_s=6))
-    with house(tmp_path, PAIR, provider, settings="[waiting]\nlimit_s = 3600\n") as found:
+    provider = Slow(Quota(holds_s=6, is_met=lambda: len(provider.refused) == 2))
+    with house(tmp_path, PAIR, provider, settings=SHORT_OF_ITS_OWN) as found:
         told = subscribed(found).run("run", "PLAN.md")
         views = [found.view("task-01"), found.view("task-02")]
     assert {view.row.state for view in views} == {State.COMPLETE}, told

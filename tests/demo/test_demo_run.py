@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -21,7 +22,7 @@ from musician.protocol.journal import EntryKind
 from musician.protocol.states import State
 from musician.service import TaskView
 from musician.store.opening import open_store
-from musician.testing.waiting import HANG_S
+from musician.testing.waiting import HANG_S, until
 from tests.cli.test_run_terminal import Terminal
 
 MUSICIAN = (sys.executable, "-m", "musician")
@@ -33,7 +34,7 @@ class Played:
 
     folder: Path
     output: str
-    took_s: float
+    cpu_s: float
     views: dict[str, TaskView]
 
 
@@ -58,6 +59,17 @@ def processes_of(place: Path) -> list[list[str]]:
     ]
 
 
+def nothing_runs(place: Path) -> None:
+    """What the demo has started ends with it; the last of it may take a moment on a busy machine."""
+    until(lambda: not processes_of(place), told=lambda: str(processes_of(place)))
+
+
+def cpu_s() -> float:
+    """What the programs that have ended took of a core."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def _git(folder: Path, *arguments: str) -> str:
     ran = subprocess.run(["git", "-C", folder, *arguments], check=True, capture_output=True, encoding="utf-8")
     return ran.stdout
@@ -69,7 +81,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Played:
     folder = place / "kept post"
     # A user's own database and session must not get in.
     env = environment(place, MUSICIAN_DB=str(place / "other.db"), MUSICIAN_SESSION="mine")
-    began_s = time.monotonic()
+    before_s = cpu_s()
     ran = subprocess.run(
         [*MUSICIAN, "demo", "--keep", "kept post"],
         cwd=place,
@@ -78,10 +90,10 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Played:
         encoding="utf-8",
         timeout=HANG_S,
     )
-    took_s = time.monotonic() - began_s
+    used_s = cpu_s() - before_s
     assert (ran.returncode, ran.stderr) == (0, ""), ran.stdout
-    assert processes_of(place) == []
-    return Played(folder=folder, output=ran.stdout, took_s=took_s, views=views_of(folder))
+    nothing_runs(place)
+    return Played(folder=folder, output=ran.stdout, cpu_s=used_s, views=views_of(folder))
 
 
 def _changes(view: TaskView) -> list[tuple[str, str]]:
@@ -92,8 +104,8 @@ def _exits(view: TaskView) -> list[tuple[int, str | None]]:
     return [(session.number, session.exit_reason) for session in view.sessions]
 
 
-def test_it_ends_in_under_a_minute_with_every_task_complete(played: Played) -> None:
-    assert played.took_s < 60
+def test_it_costs_less_than_a_minute_of_a_core_and_every_task_is_complete(played: Played) -> None:
+    assert played.cpu_s < 60
     assert {view.row.state for view in played.views.values()} == {State.COMPLETE}
     assert len(played.views) == 4
 
@@ -255,7 +267,7 @@ def test_an_interrupted_demo_saves_its_state_and_run_goes_on_with_it(tmp_path: P
     output, _ = demo.communicate(timeout=HANG_S)
     assert demo.returncode == 130, output
     assert "musician run PLAN.md" in output.partition("Look around")[2]
-    assert processes_of(tmp_path) == []
+    nothing_runs(tmp_path)
 
     again = subprocess.run(
         [*MUSICIAN, "run", "PLAN.md"],
@@ -269,7 +281,7 @@ def test_an_interrupted_demo_saves_its_state_and_run_goes_on_with_it(tmp_path: P
     assert {view.row.state for view in views_of(folder).values()} == {State.COMPLETE}
     whole = _git(folder, "show", "main:pigeonpost/routes.py")
     assert whole.count("def km_between(") == 1
-    assert processes_of(tmp_path) == []
+    nothing_runs(tmp_path)
 
 
 @pytest.mark.deep
@@ -283,7 +295,7 @@ def test_with_the_dashboard_its_address_is_told_first_and_it_ends_with_the_demo(
     )
     assert (ran.returncode, ran.stderr) == (0, "")
     assert ran.stdout.index("dashboard: http://127.") < ran.stdout.index("$ musician run")
-    assert processes_of(tmp_path) == []
+    nothing_runs(tmp_path)
 
 
 def _asked(folder: Path, *words: str) -> str:
@@ -335,4 +347,4 @@ def test_who_looks_on_at_a_terminal_reviews_the_last_task_himself(tmp_path: Path
         terminal.press(b" ")
         assert terminal.end() == 0
     assert views_of(folder)["task-04"].row.state is State.COMPLETE
-    assert processes_of(tmp_path) == []
+    nothing_runs(tmp_path)

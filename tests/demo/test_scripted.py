@@ -12,7 +12,7 @@ from musician.protocol.journal import EntryKind
 from musician.protocol.states import State
 from musician.testing.acp_homes import find_agents
 from musician.testing.waiting import HANG_S
-from tests.demo.test_demo_run import MUSICIAN, environment, processes_of, views_of
+from tests.demo.test_demo_run import MUSICIAN, environment, nothing_runs, views_of
 from tests.needs import need, refuse
 from tests.nightly import at_night
 
@@ -86,7 +86,7 @@ def test_the_whole_story_is_played_through_the_real_agent(agent: str, tmp_path: 
 
     assert _files(tmp_path / "user") == before
     assert sorted(os.listdir(tmp_path)) == ["post", "user"]
-    assert processes_of(tmp_path) == []
+    nothing_runs(tmp_path)
 
 
 @pytest.mark.parametrize(

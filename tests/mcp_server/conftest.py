@@ -8,7 +8,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -233,16 +232,14 @@ class Server:
         [content] = result["content"]
         return str(content["text"]), bool(result.get("isError"))
 
-    def end(self) -> tuple[int, float]:
-        """Close its input; the exit code, and how long it took to end."""
+    def end(self) -> int:
+        """Close its input; the exit code."""
         assert self.process.stdin is not None
-        began = time.monotonic()
         self.process.stdin.close()
         code = self.process.wait(HANG_S)
-        took_s = time.monotonic() - began
         for reader in self._readers:
             reader.join(HANG_S)
-        return code, took_s
+        return code
 
     def kill(self) -> None:
         with contextlib.suppress(ProcessLookupError):

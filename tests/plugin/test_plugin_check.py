@@ -72,7 +72,7 @@ def test_a_dead_hook_is_told_with_what_it_did(installed: Installation, argv: lis
 
 def test_a_hook_that_hangs_is_told(installed: Installation, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("musician.plugin.selfcheck._HOOK_LIMIT_S", 0.2)
-    only(installed, "Stop", *python("import sys, time; sys.stdin.read(); time.sleep(60)"))
+    only(installed, "Stop", *python("import sys, time; sys.stdin.read(); time.sleep(900)"))
     assert found(installed)["hook Stop"] == (Level.FAIL, "does not answer within 0 s")
 
 
@@ -80,10 +80,10 @@ SERVERS = [
     ("/nowhere/python3", "", "does not start"),
     (sys.executable, "pass", "no answer that the client would take"),
     (sys.executable, "print('musician starts'); input()", "no answer that the client would take"),
-    (sys.executable, "import time; time.sleep(60)", "does not answer within"),
+    (sys.executable, "import time; time.sleep(900)", "does not answer within"),
     (
         sys.executable,
-        'print(\'{"result": {"serverInfo": {}}}\', flush=True); import time; time.sleep(60)',
+        'print(\'{"result": {"serverInfo": {}}}\', flush=True); import time; time.sleep(900)',
         "not end",
     ),
 ]
@@ -95,7 +95,9 @@ SERVERS = [
 def test_a_dead_server_is_told_with_what_it_did(
     installed: Installation, monkeypatch: pytest.MonkeyPatch, command: str, code: str, told: str
 ) -> None:
-    monkeypatch.setattr("musician.plugin.selfcheck._SERVER_LIMIT_S", 1.0)
+    is_slow = told == "does not answer within"
+    monkeypatch.setattr("musician.plugin.selfcheck._SERVER_LIMIT_S", 1.0 if is_slow else HANG_S)
+    monkeypatch.setattr("musician.plugin.selfcheck._SERVER_END_LIMIT_S", 1.0)
     only(installed, "SessionEnd", *python("pass"))
     server = {"mcpServers": {"comms-link": {"command": command, "args": ["-I", "-S", "-c", code]}}}
     (installed.plugin / ".mcp.json").write_text(json.dumps(server), encoding="utf-8")

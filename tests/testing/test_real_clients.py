@@ -133,6 +133,27 @@ def test_a_terminal_shows_what_is_said_and_takes_what_is_typed(place: Place) -> 
 
 
 @pytest.mark.needs("tmux")
+def test_what_fails_beside_a_client_is_told_with_what_the_client_said_last(place: Place) -> None:
+    """CI shows little else of it."""
+    _, home = place.played([say("I am all ears"), say("I am all eyes")])
+
+    def printed() -> None:
+        with PrintClient(home, place.work, "are you there?") as client:
+            client.end()
+            raise LookupError("ears")
+
+    def typed() -> None:
+        with TerminalClient(home, place.work, prompt="are you there?") as client:
+            client.wait_for("I am all eyes")
+            raise LookupError("eyes")
+
+    for fails, said in ((printed, "I am all ears"), (typed, "I am all eyes")):
+        with pytest.raises(LookupError) as failed:
+            fails()
+        assert [said in note for note in failed.value.__notes__] == [True]
+
+
+@pytest.mark.needs("tmux")
 def test_a_terminal_leaves_no_server_and_no_client_behind(place: Place) -> None:
     model, home = place.played([use("Bash", command="exec sleep 600")])
     with TerminalClient(home, place.work, prompt="wait") as client:

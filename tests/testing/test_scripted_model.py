@@ -165,8 +165,9 @@ def test_what_goes_wrong_in_the_test_itself_is_not_hidden_by_the_script() -> Non
             ask(model)
             raise ZeroDivisionError
 
-    with pytest.raises(ZeroDivisionError):
+    with pytest.raises(ZeroDivisionError) as failed:
         broken()
+    assert ["has no step in the script" in note for note in failed.value.__notes__] == [True], "but told"
 
 
 def test_a_held_answer_comes_when_it_is_let_go_and_the_request_is_seen_before() -> None:

@@ -30,6 +30,7 @@ from musician.trees.root import find_root
 
 _HOOK_LIMIT_S = 20.0
 _SERVER_LIMIT_S = 30.0
+_SERVER_END_LIMIT_S = 30.0
 _MOST_SAID_CHARS = 200
 _TASK = "task-01"
 _SESSION = "sample-session"
@@ -237,7 +238,7 @@ class _Sample:
                 try:
                     return _converse(process)
                 except subprocess.TimeoutExpired as error:
-                    raise _Dead(f"does not end within {_SERVER_LIMIT_S:.0f} s") from error
+                    raise _Dead(f"does not end within {_SERVER_END_LIMIT_S:.0f} s") from error
                 finally:
                     process.kill()
 
@@ -277,5 +278,5 @@ def _converse(process: "subprocess.Popen[bytes]") -> str:
         raise _Dead("gives no answer that the client would take") from error
     with suppress(BrokenPipeError):
         process.stdin.close()
-    process.wait(_SERVER_LIMIT_S)
+    process.wait(_SERVER_END_LIMIT_S)
     return f"answers as {server.get('name')} {server.get('version')}"

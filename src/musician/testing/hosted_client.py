@@ -25,6 +25,7 @@ _OWN_VARIABLES = (
     "CLAUDE_CODE_SDK_READS_SESSION_STATE",
 )
 _MOST_MESSAGES = 10_000
+_TOLD_MESSAGES = 3
 
 
 def isolating_script(home: ClientHome, mark: str = "") -> Path:
@@ -74,6 +75,8 @@ class HostedClient:
     ) -> None:
         await self._stack.aclose()
         end_marked(self.mark)
+        if error is not None:
+            error.add_note(f"The client's last messages: {self.messages[-_TOLD_MESSAGES:]}")
 
     async def say(self, text: str) -> None:
         """Send a prompt; in the middle of a turn it steers it."""
@@ -91,7 +94,7 @@ class HostedClient:
                     self.messages.append(message)
                 if wanted(message):
                     return message
-        raise NotInTime(f"no such message within {within_s:g} s; the last: {self.messages[-3:]}")
+        raise NotInTime(f"no such message within {within_s:g} s; the last: {self.messages[-_TOLD_MESSAGES:]}")
 
     async def turn(self, text: str, *, within_s: float = HANG_S) -> ResultMessage:
         """Send a prompt and read to the end of the turn; return its result."""

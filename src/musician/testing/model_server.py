@@ -115,6 +115,8 @@ class ScriptedModel:
         self.close()
         if error is None:
             self.check()
+        else:  # whatever has failed, what was asked last says most of why
+            error.add_note(f"The model: {self.told()}")
 
     def close(self) -> None:
         """Stop the server. Held requests are released; no more answers are sent."""

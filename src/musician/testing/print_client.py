@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
+from types import TracebackType
 from typing import IO, Any, Self, cast
 
 from musician.protocol.values import dataclass
@@ -72,10 +73,14 @@ class PrintClient:
         self._reader.start()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         end_marked(self.mark)
         self._popen.wait()
         self._reader.join()
+        if error is not None:
+            error.add_note(f"The client: {self._told()}")
         self._out.close()
         self._err.close()
 

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from types import TracebackType
 from typing import Self
 
 from musician.testing.client_home import ClientHome, plugin_arguments
@@ -68,7 +69,12 @@ class TerminalClient:
             raise
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None:
+            with suppress(subprocess.SubprocessError):  # its window may have been closed
+                error.add_note(f"The screen:\n{self.screen()}")
         self._clear()
 
     def _clear(self) -> None:
