@@ -32,7 +32,7 @@ def call(tools: "Tools", name: str, **given: object) -> str:
 
 @pytest.fixture
 def conductor(project: "Project", seated: Seated) -> "Tools":
-    service.seat_conductor(project.store, "c1", HERE, lives=lambda _: True)
+    service.begin_conducting(project.store, "c1", HERE, lives=lambda _: True)
     return seated(CLAUDE_CODE_SESSION_ID="c1")
 
 
@@ -58,7 +58,7 @@ def test_no_other_session_acts_as_the_conductor(
     for session in strangers:
         with pytest.raises(NotConducting, match=r"nobody does|plays task-01"):
             call(session, name, **given)
-    service.seat_conductor(project.store, "c1", HERE, lives=lambda _: True)
+    service.begin_conducting(project.store, "c1", HERE, lives=lambda _: True)
     hosted = seated(CLAUDE_CODE_SESSION_ID="c1", MUSICIAN_HOST="1")
     for session in (*strangers, hosted):
         with pytest.raises(NotConducting, match=r"session c1 does|plays task-01|a run plays in it"):
@@ -170,7 +170,7 @@ def test_the_tools_change_with_who_conducts(project: "Project", served: Callable
     server = served(project.folder, CLAUDE_CODE_SESSION_ID="c1")
     server.begin()
     assert offered(server) == set(TOOLS)
-    service.seat_conductor(project.store, "c1", HERE, lives=lambda _: True)
+    service.begin_conducting(project.store, "c1", HERE, lives=lambda _: True)
     assert server.reply()["method"] == "notifications/tools/list_changed"
     assert offered(server) == set(CONDUCTORS_TOOLS)
 

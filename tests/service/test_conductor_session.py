@@ -27,7 +27,7 @@ Untouched = Callable[[], AbstractContextManager[None]]
 
 
 def seat(store: Store, session_id: str, *, lives: bool | None = True, met: Met = HERE) -> None:
-    service.seat_conductor(store, session_id, met, lives=lambda _: lives)
+    service.begin_conducting(store, session_id, met, lives=lambda _: lives)
 
 
 @pytest.mark.parametrize("lives", [True, None], ids=["lives", "cannot be seen"])
@@ -96,7 +96,7 @@ def test_whoever_plays_does_not_judge(store: Store, walk: "Walk", untouched: Unt
 
 def test_a_session_without_an_id_cannot_conduct(store: Store, untouched: Untouched) -> None:
     with untouched(), pytest.raises(NoSession):
-        service.seat_conductor(store, None, HERE, lives=lambda _: True)
+        service.begin_conducting(store, None, HERE, lives=lambda _: True)
 
 
 def test_everything_is_told_once_and_again_after_it_was_settled(store: Store) -> None:

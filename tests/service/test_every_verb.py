@@ -119,7 +119,7 @@ def set_the_stage(store: Store) -> None:
     service.start_conducting(store, "conductor", settings=Settings())
     with store.write() as tx:  # a limit that is over, of the account of all these sessions
         tx.run(Limits.keep_limit, account="", met_at_s=1.0, until_s=2.0, times=1)
-    service.seat_conductor(store, "sitting", OTHER, lives=lambda _: False)
+    service.begin_conducting(store, "sitting", OTHER, lives=lambda _: False)
 
 
 CONDUCTING = service.Conducting(session_id="conductor", epoch=1)
@@ -181,7 +181,7 @@ VERBS: Mapping[str, Callable[[Store], object]] = {
     "judge_with_comments": lambda s: service.judge(s, SUBMITTED, State.REVIEW_FAILED, "", by_person=True),
     "allow_stop": lambda s: service.allow_stop(s, claim(WORKING), "it stands still"),
     "leave_conducting": lambda s: service.leave_conducting(s, "sitting"),
-    "seat_conductor": lambda s: service.seat_conductor(s, "next", MET, lives=lambda _: False),
+    "begin_conducting": lambda s: service.begin_conducting(s, "next", MET, lives=lambda _: False),
     "tell_conductor_session": lambda s: service.tell_conductor_session(s, "sitting", ("a review",)),
     "lift": lambda s: service.lift(s, claim(WORKING), NOTE),
     "limit": lambda s: service.limit(s, claim(WORKING), NOTE, said_s=60.0, own_s=1.0),

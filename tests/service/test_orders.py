@@ -1,17 +1,21 @@
 """Orders are addressed: what was ordered of a claim ends with it, and what a successor finds unread is for it (D37)."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 
 import pytest
 
 from musician import service
 from musician.protocol.claim import Claim
+from musician.protocol.errors import BadField
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.store.port import Store
 from musician.store.sqlite.store import SqliteStore
 from tests.conftest import GrowOld, Walk
 from tests.said import farewell
+
+Untouched = Callable[[], AbstractContextManager[None]]
 
 
 def leave(store: Store, claim: Claim) -> None:
@@ -115,3 +119,22 @@ def test_an_order_by_raw_sql_is_addressed_as_well(store: Store, walk: Walk) -> N
     leave(store, claim)
     succeed(store, "task-01")
     assert "raw: leave" not in unread(store, "task-01")
+
+
+@pytest.mark.parametrize("text", ["", " \n", "\udcff"])
+@pytest.mark.parametrize(
+    "order",
+    [
+        lambda store, text: service.send(store, "task-01", text),
+        lambda store, text: service.request_exit(store, "task-01", text, urgent=True),
+        lambda store, text: service.skip(store, "task-01", text),
+        lambda store, text: service.reject_proposal(store, 1, text),
+    ],
+    ids=["send", "stop", "skip", "reject"],
+)
+def test_an_order_that_says_nothing_is_refused_by_the_verb_itself(
+    store: Store, walk: Walk, untouched: Untouched, order: Callable[[Store, str], object], text: str
+) -> None:
+    walk(store, "task-01", State.WORKING)
+    with untouched(), pytest.raises(BadField, match=r"say something|decode it first"):
+        order(store, text)

@@ -369,7 +369,7 @@ def test_nothing_runs_that_is_not_known_to_live(
             [*command, "work", "task-02"], cwd=folder, stdout=subprocess.DEVNULL, env=env
         )
         lane = page.locator("#plans tr", has_text="task-02").locator(".lane")
-        running = page.locator("#glance .counts div", has_text="running").locator("dd")
+        running = page.locator("#overview .counts div", has_text="running").locator("dd")
         expect(lane).to_have_text("running")
         expect(running).to_have_text("1")
         musician.kill()
@@ -397,7 +397,7 @@ def test_a_whole_run_is_watched_on_pages_that_nobody_loads_again(
         rows = json.loads(run([*command, "status", "--all", "--json"]).stdout)["tasks"]
         assert {row["state"] for row in rows} == {"complete"}
         expect(first.locator(".lane.done")).to_have_count(len(rows))
-        expect(first.locator("#glance .run")).to_contain_text("No run is at work.")
+        expect(first.locator("#overview .run")).to_contain_text("No run is at work.")
         for page in (first, task):
             shown = page.locator("main").inner_text()
             page.reload()

@@ -35,7 +35,7 @@ def parse_text(ctx: click.Context, param: click.Parameter, value: str | None) ->
         value = _read_standard_input()
     if value is not None:
         # Imported here because every command imports this module and few take a text.
-        from musician.protocol.messages.particulars import check_said
+        from musician.protocol.messages.checks import check_said
 
         check_said("text", value)
     return value

@@ -59,7 +59,7 @@ def pr(app: App, task_id: str, base: str | None, name: str | None, is_created: b
     view = service.task_view(app.store, task_id)
     work = publishable(app.root, view)
     plan_id = view.row.plan_id
-    plan = None if plan_id is None else service.plan_row(app.store, plan_id)
+    plan = service.plan_row(app.store, plan_id)
     account = account_of(app.root, app.store, (Standing(view),), plan_id=plan_id, title="")
     request = pull_request_of(view, account.tasks[0], account.sent_back, plan)
     head = name or work.branch

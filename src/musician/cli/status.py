@@ -84,9 +84,9 @@ def _print_all(app: App, *, everything: bool) -> None:
     conductor = service.conductor_row(app.shown)
     phases = [each for plan in plans for each in service.smoothness_by_phase(app.shown, plan.plan_id)]
     used = [each for plan in plans for each in service.usage_of_plan(app.shown, plan.plan_id)]
-    glance = service.glance_at(app.shown)
-    at_hand = standings_in(glance)
-    needs = () if app.is_archived else _needs(app, glance, at_hand)
+    seen = service.snapshot_of(app.shown)
+    at_hand = standings_in(seen)
+    needs = () if app.is_archived else _needs(app, seen, at_hand)
     shown_ids = {row.task_id for row in tasks}
     standings = {
         task_id: each for task_id, each in at_hand.items() if task_id in shown_ids and each.state in ACTIVE
@@ -211,8 +211,8 @@ def _is_conducted(app: App) -> bool:
     return is_conducted(app.root_if_any, app.store, app.settings)
 
 
-def _needs(app: App, glance: service.Glance, at_hand: Mapping[str, Standing]) -> tuple[Need, ...]:
-    return needs_in(glance, at_hand, is_conducted=_is_conducted(app), owner_of=_owners(app))
+def _needs(app: App, seen: service.Snapshot, at_hand: Mapping[str, Standing]) -> tuple[Need, ...]:
+    return needs_in(seen, at_hand, is_conducted=_is_conducted(app), owner_of=_owners(app))
 
 
 def _needs_of(app: App, standing: Standing) -> tuple[Need, ...]:

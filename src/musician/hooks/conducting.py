@@ -30,7 +30,7 @@ def begin(event: "HookEvent", context: "HookContext") -> "Answer":
     session_id = event.session_id or ""
     here = met(transcript_path=event.transcript_path, source=None)
     try:
-        service.seat_conductor(
+        service.begin_conducting(
             context.store, session_id, here, lives=lambda client: service.client_lives(client, is_running)
         )
     except DatabaseUnusable:

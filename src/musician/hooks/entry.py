@@ -68,7 +68,7 @@ def main(argv: "Sequence[str]", stdin: "BinaryIO", stdout: "BinaryIO") -> int:
     if event == asking.EVENT and asking.says_quiet(document):
         return 0
     if event not in EVENTS:
-        _log(f"{event or 'no event'}: not one of {', '.join(EVENTS)}")
+        log(f"{event or 'no event'}: not one of {', '.join(EVENTS)}")
         return 0
     answer = _answer(event, document)
     if answer is not None:
@@ -78,7 +78,7 @@ def main(argv: "Sequence[str]", stdin: "BinaryIO", stdout: "BinaryIO") -> int:
             stdout.write(render(answer))
             stdout.flush()
         except OSError:
-            _log(f"{event}: nobody reads the answer")
+            log(f"{event}: nobody reads the answer")
     return 0
 
 
@@ -176,12 +176,12 @@ def _ask(event: "HookEvent", context: "HookContext") -> "Answer | None":
 def _trouble(event: "HookEvent", context: "HookContext", error: Exception) -> "Answer | None":
     """The event's own decision on trouble; by default it is said on standard error and the client goes on."""
     problem = _said(error, context.database)
-    _log(f"{event.name}: {problem}")
+    log(f"{event.name}: {problem}")
     try:
         decide = getattr(_module(event.name), "trouble", None)
         decided: Answer | None = decide(event, context, problem) if decide else None
     except Exception as second:
-        _log(f"{event.name}: {_said(second, context.database)}")
+        log(f"{event.name}: {_said(second, context.database)}")
         return None
     return decided
 
@@ -198,8 +198,8 @@ def _module(name: str) -> "ModuleType":
     return import_module(f"musician.hooks.{EVENTS[name]}")
 
 
-def _log(text: str) -> None:
-    """For the client's debug log; nobody may be there to read it."""
+def log(text: str) -> None:
+    """Write to the client's debug log; nobody may be there to read it."""
     try:
         sys.stderr.write(f"musician hook {text}\n")
         sys.stderr.flush()

@@ -9,10 +9,10 @@ while it waits leaves the task waiting as it is, with a heartbeat that nobody re
 """
 
 import os
-import sys
 
 from musician import service
 from musician.hooks.answers import block, notice
+from musician.hooks.entry import log
 from musician.hooks.status_file import note_down
 from musician.hooks.stop_counting import this_stop
 from musician.processes.life_lock import is_held, lock_path
@@ -106,7 +106,7 @@ def _kept(event: "HookEvent", context: "HookContext", keep: Keep) -> "Answer":
     try:
         stops = _counted(event, context)
     except DatabaseUnusable as error:
-        print(f"musician hook Stop: not counted: {error}", file=sys.stderr)  # noqa: T201  # the client's debug log
+        log(f"Stop: not counted: {error}")
         return block(keep.reason)
     why = spent(keep.duty, stops=stops.count, in_a_row=stops.in_a_row, cap=_client_cap())
     if not why:
@@ -141,4 +141,4 @@ def _leave_trace(event: "HookEvent", context: "HookContext", problem: str) -> No
         with open(os.path.join(folder, "gate.log"), "a", encoding="utf-8") as file:
             file.write(f"session {event.session_id} was let stop: {problem}\n")
     except OSError as error:
-        print(f"musician hook Stop: no trace left: {error}", file=sys.stderr)  # noqa: T201
+        log(f"Stop: no trace left: {error}")

@@ -11,9 +11,9 @@ long are refusals, with a way out. That a session is a musician's is known witho
 """
 
 import os
-import sys
 
 from musician.hooks.answers import PLANNING, allow, deny, with_input
+from musician.hooks.entry import log
 from musician.protocol.policy.prescreen import OWN_TOOLS, READING, is_harmless
 
 TYPE_CHECKING = False
@@ -133,7 +133,7 @@ def _interrupted(event: "HookEvent", context: "HookContext", tool: str, verb: st
             service.deliver(context.store, claim, tuple(message.id for message in urgent))
         except DatabaseUnusable as error:
             # then the delivery is not recorded
-            _log(f"{event.name}: {error}")
+            log(f"{event.name}: {error}")
         ids = ", ".join(str(message.id) for message in urgent[:_MOST_SHOWN_IDS])
         said = f"Stopped by the conductor: urgent message {ids} for {held.task_id}."
         return deny(
@@ -240,7 +240,7 @@ def _judged(event: "HookEvent", context: "HookContext", tool: str) -> "Answer | 
         if refusal is not None and event.agent_id is None:
             note_down(context, service.note_refusal(store, context.played[0].claim, refusal))
     except Exception as error:  # the act is refused even if that cannot be written down
-        _log(f"{event.name}: the refusal is not in the journal: {error}")
+        log(f"{event.name}: the refusal is not in the journal: {error}")
     return None if refusal is None else deny(event.name, str(refusal))
 
 
@@ -297,7 +297,3 @@ def _tree(context: "HookContext", cwd: str) -> str:
     """The tree of the claim, wherever the session stands."""
     own = context.tree_of(context.played[0]) if context.played else None
     return own or context.tree or cwd
-
-
-def _log(text: str) -> None:
-    print(f"musician hook {text}", file=sys.stderr)  # noqa: T201  # the client's debug log

@@ -132,8 +132,6 @@ def again(served: ServedSession, *, task: str, how: str, text: str = "") -> str:
         )
         said = f"{task} is {done.state}; it may report {done.errors_left} errors from here"
         return _then(served, "; ".join(filter(None, (said, still_asked(served.store, task)))))
-    if not text.strip():
-        raise BadField(field="text", value=text, reason="say why")
     gone, left = skip_task(served.root, _signed(served), task, text, served.settings, dependents=_SKIPS[how])
     without = f"; played without it: {', '.join(gone.go_on)}" if gone.go_on else ""
     kept = "".join(f"; {each}" for each in left)

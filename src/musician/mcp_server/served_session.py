@@ -63,16 +63,16 @@ class ServedSession:
         current = service.current_session(self.store, born_as)
         if not self._is_opened or current != born_as or service.claims_of(self.store, current):
             return current
-        sitting = service.sitting_conductor(self.store)
-        if sitting is not None and sitting.session_id == current:
+        conducting = service.conducting_session(self.store)
+        if conducting is not None and conducting.session_id == current:
             return current
         return service.session_of_process(self.store, self._client) or current
 
     @property
     def conducts(self) -> bool:
         """Whether it is the session in which a person conducts."""
-        sitting = service.sitting_conductor(self.store)
-        return sitting is not None and not self._hosted and sitting.session_id == self.session_id
+        conducting = service.conducting_session(self.store)
+        return conducting is not None and not self._hosted and conducting.session_id == self.session_id
 
     def check_conducts(self) -> None:
         """Raise :class:`NotConducting` unless it is, and plays nothing itself."""

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from musician.protocol.errors import BadField
-from musician.protocol.messages.particulars import check_text
+from musician.protocol.messages.checks import check_text
 from musician.protocol.rules.deviations import Severity
 from musician.protocol.values import dataclass
 

@@ -17,7 +17,7 @@ from enum import StrEnum
 from typing import Self
 
 from musician.protocol.errors import BadField, NotConductor, ProposalDecided, UnreadableMessage
-from musician.protocol.messages.particulars import check_line, check_text
+from musician.protocol.messages.checks import check_line, check_text
 from musician.protocol.names import CONDUCTOR, check_session_id, check_task_id
 from musician.protocol.transitions import Actor
 from musician.protocol.values import dataclass, replace

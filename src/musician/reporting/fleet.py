@@ -85,7 +85,7 @@ def conducts(store: Store, *, is_conducted: bool) -> ProgramRow | None:
 
 def fleet_of(store: Store, owner_of: OwnerOf) -> tuple[Host, ...]:
     """Return the machines by name, each with who is at work on it; a session of an unknown one stands first."""
-    return fleet_in(standings_in(service.glance_at(store)), service.programs_at_work(store), owner_of)
+    return fleet_in(standings_in(service.snapshot_of(store)), service.programs_at_work(store), owner_of)
 
 
 def fleet_in(

@@ -18,7 +18,7 @@ from musician.protocol.values import dataclass
 from musician.reporting.asks import Answer, answers_to, shown
 from musician.reporting.owners import OwnerOf
 from musician.reporting.standing import Standing
-from musician.service import Glance, Waits
+from musician.service import Snapshot, Waits
 from musician.store.port import Store
 from musician.store.rows import HumanRow, PlanRow
 
@@ -77,16 +77,16 @@ class Need:
 
 def needs_me(store: Store, *, is_conducted: bool, owner_of: OwnerOf) -> tuple[Need, ...]:
     """Return what waits for a person, the oldest first; ``is_conducted``: whether a run is at work."""
-    seen = service.glance_at(store)
+    seen = service.snapshot_of(store)
     return needs_in(seen, standings_in(seen), is_conducted=is_conducted, owner_of=owner_of)
 
 
-def standings_in(seen: Glance) -> Mapping[str, Standing]:
+def standings_in(seen: Snapshot) -> Mapping[str, Standing]:
     return {task_id: Standing(view) for task_id, view in seen.views.items()}
 
 
 def needs_in(
-    seen: Glance, standings: Mapping[str, Standing], *, is_conducted: bool, owner_of: OwnerOf
+    seen: Snapshot, standings: Mapping[str, Standing], *, is_conducted: bool, owner_of: OwnerOf
 ) -> tuple[Need, ...]:
     """The same of one moment."""
     found = [
@@ -146,7 +146,7 @@ def _unjudged(standing: Standing) -> HumanRow:
     return standing.asked(kind, last.message_id or 0, text, at=last.at)
 
 
-def _stands_still(seen: Glance) -> Iterator[Need]:
+def _stands_still(seen: Snapshot) -> Iterator[Need]:
     """Yield the plans that a run has begun and not finished. One that is paused is wanted so."""
     if seen.conductor is None:
         return

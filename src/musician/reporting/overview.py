@@ -19,7 +19,7 @@ from musician.reporting.needs_me import Need, needs_in, standings_in
 from musician.reporting.owners import OwnerOf
 from musician.reporting.standing import Standing
 from musician.reporting.tally import Tally, tally_of
-from musician.service import ClosedAccount, Glance
+from musician.service import ClosedAccount, Snapshot
 from musician.store.port import Store
 from musician.store.rows import PauseRow, PlanRow, TaskRow
 from musician.store.rows.sessions import CostRow
@@ -160,7 +160,7 @@ class Overview:
 
 def overview_of(store: Store, *, is_conducted: bool, owner_of: OwnerOf) -> Overview:
     """Return the overview of the plans that are not finished, and of the one in which something happened last."""
-    seen = service.glance_at(store)
+    seen = service.snapshot_of(store)
     standings = standings_in(seen)
     needs = needs_in(seen, standings, is_conducted=is_conducted, owner_of=owner_of)
     wanted = {need.task_id for need in needs}
@@ -182,11 +182,11 @@ def overview_of(store: Store, *, is_conducted: bool, owner_of: OwnerOf) -> Overv
 
 def archived_overview(store: Store) -> Overview:
     """Return the overview of an archived plan's database: nothing is at work in it, or asked."""
-    return _overview(service.glance_at(store), _resting_line)
+    return _overview(service.snapshot_of(store), _resting_line)
 
 
 def _overview(
-    seen: Glance,
+    seen: Snapshot,
     line: Callable[[TaskRow], TaskLine],
     *,
     is_conducted: bool = False,
@@ -203,7 +203,7 @@ def _overview(
     )
 
 
-def _plan_lines(seen: Glance, plan: PlanRow | None, line: Callable[[TaskRow], TaskLine]) -> PlanLines:
+def _plan_lines(seen: Snapshot, plan: PlanRow | None, line: Callable[[TaskRow], TaskLine]) -> PlanLines:
     if plan is None:
         return PlanLines(plan=None, tasks=tuple(map(line, seen.rows[None])))
     after, costs = seen.waits[plan.plan_id].named, seen.costs

@@ -74,7 +74,7 @@ def block(store: Store, view: TaskView, session_id: str, reason: str, *, quiet: 
 
 def _budgets(root: Root, store: Store, view: TaskView) -> Mapping[str, Amounts]:
     """Return what a task's plan gives its tasks."""
-    row = None if view.row.plan_id is None else service.plan_row(store, view.row.plan_id)
+    row = service.plan_row(store, view.row.plan_id)
     if row is None:
         return {}
     return {task.task_id: task.budget for task in locked_plan(root, row.path, row.text, row.sha256).tasks}

@@ -34,8 +34,8 @@ def save_work(root: Root, store: Store, view: TaskView, epoch: int) -> LeftWork:
     place, saved = place_of(root, branch), None
     if (place / ".git").exists() and not is_anothers(view):
         worktree = Worktree(root=root, path=place, branch=branch)
-        plan = None if view.row.plan_id is None else service.plan_row(store, view.row.plan_id)
-        since = full_ref(start_branch(NO_PLAN, view.row.task_id)) if plan is None else plan.base_commit
+        base = service.base_of_plan(store, view.row.plan_id)
+        since = base or full_ref(start_branch(NO_PLAN, view.row.task_id))
         # The agent's own commits for an unfinished item are set aside with the rest of that item.
         done = last_kept(Git(place), since, full_ref(branch))
         saved = set_aside_partial(worktree, task_id=view.row.task_id, epoch=epoch, to=done).ref

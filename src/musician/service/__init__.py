@@ -23,7 +23,7 @@ waiters are rung after the commit. Where do we …
 - keep a conversation? ``conversations``; wait for a provider's limit? ``limits``
 - tell the database's guards what they must know of the settings? ``settling``
 - see how smoothly it goes? ``smoothness``; write down what it used? ``spending``
-- look? ``views``; at everything: ``glance``; a watcher's look: ``observation``
+- look? ``views``; at everything: ``snapshot``; a watcher's look: ``observation``
 - run a session's own SQL? ``own_sql``
 
 A verb's module is imported when the verb is first asked for: a hook or a short command uses two or three of them, and
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from musician.service.following import *
     from musician.service.foretelling import *
     from musician.service.gating import *
-    from musician.service.glance import *
     from musician.service.inbox import *
     from musician.service.limits import *
     from musician.service.observation import *
@@ -63,6 +62,7 @@ if TYPE_CHECKING:
     from musician.service.settling import *
     from musician.service.signing import *
     from musician.service.smoothness import *
+    from musician.service.snapshot import *
     from musician.service.spending import *
     from musician.service.subagents import *
     from musician.service.submissions import *
@@ -87,14 +87,13 @@ else:
                 "Conducting beat_conductor finish_conducting interrupt_conducting start_conducting"
             ),
             "conductor_session": (
-                "check_conducts leave_conducting seat_conductor sitting_conductor tell_conductor_session"
+                "begin_conducting check_conducts conducting_session leave_conducting tell_conductor_session"
             ),
             "conversations": "conversation_before conversation_token keep_conversation",
             "endings": "approved_work complete exit_task leave_handoff moved_by_others overtaken",
             "following": "Page PlanChange Source change_with changes_since every_change newest_seq seq_before",
             "foretelling": "foreseen foretell",
             "gating": "Stop Stops allow_stop count_stop duty_of",
-            "glance": "Glance Waits glance_at version_of waits_of",
             "inbox": "acknowledge deliver future_messages send undelivered unread",
             "limits": "ClosedAccount account_of closed_accounts givings leave_to_ask lift limit limit_account "
             "limited_for_s prove refuse refuse_account why_not_wait",
@@ -104,7 +103,8 @@ else:
             "people": "ask_human judge_as_person open_asks resolve_asks retry_troubles",
             "permits": "grants_of note_refusal urgent_messages was_taken",
             "plans": (
-                "amend_plan baseline_text keep_baseline lock_plan locked_hash open_task plan_row settings_text"
+                "amend_plan base_of_plan baseline_text keep_baseline lock_plan locked_hash open_task plan_row "
+                "settings_text"
             ),
             "proposals": (
                 "accept_proposal find_proposal list_proposals merge_proposal open_proposals_of propose "
@@ -115,6 +115,7 @@ else:
             "signing": "Signer judged_by_agents judged_by_persons signed signers_between signers_of_messages",
             "settling": "guarded keep_settings kept_settings",
             "smoothness": "PhaseSmoothness smoothness_by_phase",
+            "snapshot": "Snapshot Waits snapshot_of version_of waits_of",
             "spending": "accounts_of_plan accounts_of_task record_playtime record_usage usage_of_plan",
             "subagents": "begin_subagent end_subagent end_subagents_but running_subagents",
             "submissions": "announce ask report resume submit",

@@ -11,15 +11,16 @@ from musician.protocol.arguments import as_argument
 from musician.protocol.claim import Claim
 from musician.protocol.errors import DependentsWait, NothingAgain, StillPlayed
 from musician.protocol.journal import Entry, EntryKind
+from musician.protocol.messages.checks import check_said
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import ACTIVE, CLAIMABLE, State
 from musician.protocol.transitions import Actor, Event, find
 from musician.protocol.values import dataclass
 from musician.service.endings import approved_completion
-from musician.service.glance import waits_in
 from musician.service.people import judge_in_person
 from musician.service.rowwork import load_played, move_by_conductor, say, write_entries
+from musician.service.snapshot import waits_in
 from musician.service.takeover import free_in, reopen_in
 from musician.store.port import Store, Tx
 from musician.store.queries.history import History
@@ -108,6 +109,7 @@ def skip(store: Store, task_id: str, reason: str, *, dependents: Dependents | No
     :class:`DependentsWait` if others are to be played after it and nobody says what becomes of them.
     :class:`StillPlayed` while a session has one of those that would be skipped. Skipping it again changes nothing.
     """
+    check_said("text", reason)
     with store.write() as tx:
         row = load_played(tx, task_id)
         if row.skipped is not None:

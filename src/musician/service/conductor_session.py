@@ -21,7 +21,7 @@ Lives = Callable[[ClientRow], bool | None]
 """Whether the process of a client lives; None if that cannot be seen from here."""
 
 
-def seat_conductor(store: Store, session_id: str | None, met: Met, *, lives: Lives) -> None:
+def begin_conducting(store: Store, session_id: str | None, met: Met, *, lives: Lives) -> None:
     """Have the session conduct from now on.
 
     Raises :class:`ConductorTaken` while another one lives, and :class:`NotConducting` for a musician's.
@@ -29,31 +29,31 @@ def seat_conductor(store: Store, session_id: str | None, met: Met, *, lives: Liv
     session = check_session_id(session_id)
     with store.write() as tx:
         _refuse_musician(tx, session)
-        sitting = _sitting(tx)
-        if sitting is not None and sitting.session_id != session:
-            client = tx.one(Clients.client, session_id=sitting.session_id)
+        current = _current(tx)
+        if current is not None and current.session_id != session:
+            client = tx.one(Clients.client, session_id=current.session_id)
             if client is not None and lives(client) is not False:
                 raise ConductorTaken(
-                    session_id=sitting.session_id, since=sitting.since, pid=client.pid, host=client.host
+                    session_id=current.session_id, since=current.since, pid=client.pid, host=client.host
                 )
         meet_in(tx, session, met)
-        if sitting is None or sitting.session_id != session:
-            tx.run(Clients.seat_conductor, session_id=session)
+        if current is None or current.session_id != session:
+            tx.run(Clients.conduct, session_id=session)
         tx.ring(CONDUCTOR)
 
 
-def sitting_conductor(store: Store) -> ConductorSessionRow | None:
+def conducting_session(store: Store) -> ConductorSessionRow | None:
     with store.read() as tx:
-        return _sitting(tx)
+        return _current(tx)
 
 
 def check_conducts(store: Store, session_id: str) -> None:
     """Raise :class:`NotConducting` unless it is the session that conducts, and plays nothing."""
     with store.read() as tx:
         _refuse_musician(tx, session_id)
-        sitting = _sitting(tx)
-    if sitting is None or sitting.session_id != session_id:
-        other = "" if sitting is None else f"session {sitting.session_id} does"
+        current = _current(tx)
+    if current is None or current.session_id != session_id:
+        other = "" if current is None else f"session {current.session_id} does"
         raise NotConducting(session_id=session_id, reason=other or "nobody does")
 
 
@@ -61,7 +61,7 @@ def leave_conducting(store: Store, session_id: str) -> bool:
     """The session conducts no more; whether it did."""
     with store.write() as tx:
         tx.ring(CONDUCTOR)
-        return tx.run(Clients.unseat_conductor, session_id=session_id) == 1
+        return tx.run(Clients.conduct_no_more, session_id=session_id) == 1
 
 
 def tell_conductor_session(store: Store, session_id: str, waiting: Iterable[str]) -> frozenset[str]:
@@ -72,10 +72,10 @@ def tell_conductor_session(store: Store, session_id: str, waiting: Iterable[str]
     """
     keys = frozenset(waiting)
     with store.write() as tx:
-        sitting = _sitting(tx)
-        if sitting is None or sitting.session_id != session_id:
+        current = _current(tx)
+        if current is None or current.session_id != session_id:
             return frozenset()
-        told = frozenset(map(str, json.loads(sitting.told)))
+        told = frozenset(map(str, json.loads(current.told)))
         if keys != told:
             tx.run(Clients.tell_conductor, session_id=session_id, told=json.dumps(sorted(keys)))
         return keys - told
@@ -83,10 +83,10 @@ def tell_conductor_session(store: Store, session_id: str, waiting: Iterable[str]
 
 def move_conductor_in(tx: Tx, earlier: Iterable[str], session_id: str) -> bool:
     """The process goes on under another session id: whether one of its earlier ones conducted, as this one does now."""
-    sitting = _sitting(tx)
-    if sitting is None or sitting.session_id not in set(earlier):
+    current = _current(tx)
+    if current is None or current.session_id not in set(earlier):
         return False
-    tx.run(Clients.seat_conductor, session_id=session_id)
+    tx.run(Clients.conduct, session_id=session_id)
     return True
 
 
@@ -98,5 +98,5 @@ def _refuse_musician(tx: Tx, session_id: str) -> None:
         raise NotConducting(session_id=session_id, reason=reason)
 
 
-def _sitting(tx: Tx) -> ConductorSessionRow | None:
+def _current(tx: Tx) -> ConductorSessionRow | None:
     return tx.one(Clients.conductor_session)

@@ -4,6 +4,7 @@ from collections.abc import Collection
 
 from musician.protocol.claim import Claim
 from musician.protocol.errors import AnsweredLate, AskedNoMore, BadField
+from musician.protocol.messages.checks import check_said
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.policy.forbidden import Act, worded_grants
@@ -41,8 +42,9 @@ def send(
     ``retries`` and ``more`` are granted with it, or nothing is. ``answers`` is the kind and the subject of what a
     person was asked: :class:`AskedNoMore` if that is settled.
     :class:`IllegalEvent` on a complete task (D1), :class:`TaskIsOver` on one that was withdrawn or skipped: nobody
-    would ever read it.
+    would ever read it. :class:`BadField` for a text that says nothing.
     """
+    check_said("text", text)
     if retries is not None and retries < 1:
         raise BadField(field="retries", value=retries, reason="grant at least one")
     with store.write() as tx:

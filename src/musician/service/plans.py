@@ -93,9 +93,15 @@ def open_task(store: Store, task_id: str, *, title: str, instruction_path: str, 
         tx.ring(CONDUCTOR)
 
 
-def plan_row(store: Store, plan_id: str) -> PlanRow | None:
+def plan_row(store: Store, plan_id: str | None) -> PlanRow | None:
     with store.read() as tx:
         return tx.one(Plans.plan, plan_id=plan_id)
+
+
+def base_of_plan(store: Store, plan_id: str | None) -> str | None:
+    """The commit that a plan's tasks begin from; None without a plan."""
+    row = plan_row(store, plan_id)
+    return None if row is None else row.base_commit
 
 
 def locked_hash(store: Store, plan_id: str) -> str | None:

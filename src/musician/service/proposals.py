@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection
 from musician.protocol.claim import Claim
 from musician.protocol.errors import BadField, UnknownProposal
 from musician.protocol.journal import Entry, EntryKind
+from musician.protocol.messages.checks import check_said
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.proposals import (
     Act,
@@ -117,8 +118,7 @@ def reject_proposal(
 ) -> KeptProposal:
     """Decline a proposal; ``reason`` says why."""
     _check_conductor(Act.REJECT, session_id)
-    if not reason.strip():
-        raise BadField(field="reason", value=reason, reason="say why it is rejected")
+    check_said("text", reason)
     with store.write() as tx:
         kept = _load(tx, proposal_id)
         return _decide(

@@ -3,6 +3,7 @@
 from musician.protocol.claim import Claim
 from musician.protocol.errors import BadField, EvidenceMissing, JudgedAlready, StaleVerdict
 from musician.protocol.journal import JUDGED_BY_PERSON, Entry, EntryKind
+from musician.protocol.messages.checks import check_said
 from musician.protocol.messages.kinds import VERDICT_OF, MessageType
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import VERDICTS, WAITING, State
@@ -106,6 +107,7 @@ def request_exit(store: Store, task_id: str, text: str, *, urgent: bool, hold: b
     waited for a person is settled by that. May be asked again, more urgently, of a session that was asked already.
     The exit request's message id.
     """
+    check_said("text", text)
     with store.write() as tx:
         row = load_played(tx, task_id)
         find(row.state, Event.REQUEST_EXIT, task_id=task_id, actor=Actor.CONDUCTOR)

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from musician import service
 from musician.project import Project
-from musician.protocol.messages.particulars import check_said
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.rules.ceilings import read_amounts
 from musician.protocol.values import dataclass
@@ -62,7 +61,6 @@ def give(project: Project, step: OneStep, text: str) -> None:
     if order.verb == "retry":
         retry_task(project.root, as_person(project), need.task_id, project.settings, text.strip() or None)
         return
-    check_said("text", text)
     grants = bool(order.more or order.retries)
     service.send(
         as_person(project),
@@ -70,6 +68,6 @@ def give(project: Project, step: OneStep, text: str) -> None:
         order.text if order.more else text,
         question_id=need.subject_id if need.kind == "question" else None,
         retries=int(order.retries) if order.retries else None,
-        more=read_amounts(text.split()) if order.more else None,
+        more=read_amounts(text.split() or [text]) if order.more else None,
         answers=(need.kind, need.subject_id) if grants else None,
     )

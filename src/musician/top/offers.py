@@ -5,7 +5,6 @@ from functools import partial
 
 from musician import service
 from musician.project import Project
-from musician.protocol.messages.particulars import check_said
 from musician.protocol.values import dataclass
 from musician.reporting.offers import offers_to
 from musician.reporting.overview import PlanLines
@@ -38,7 +37,6 @@ def task_offers(project: Project, standing: Standing, *, is_asked: bool) -> tupl
 
 def say_offer(project: Project, task_id: str, *, urgent: bool = False) -> Offer:
     def verb(text: str) -> None:
-        check_said("text", text)
         service.send(as_person(project), task_id, text, urgent=urgent)
 
     how = ", urgently: what it is doing is interrupted" if urgent else ""
@@ -116,7 +114,6 @@ def _offers(
 
 
 def _stop(project: Project, task_id: str, text: str) -> None:
-    check_said("text", text)
     service.request_exit(as_person(project), task_id, text, urgent=True, hold=True)
 
 
@@ -126,5 +123,4 @@ def _retry(project: Project, task_id: str, text: str, *, from_start: bool) -> No
 
 
 def _skip(project: Project, task_id: str, text: str, *, dependents: Dependents | None) -> None:
-    check_said("text", text)
     skip_task(project.root, as_person(project), task_id, text, project.settings, dependents=dependents)

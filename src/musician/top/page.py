@@ -95,7 +95,7 @@ class Page(Screen[None]):
         return action not in self.ORDERS or self.takes_orders
 
     def compose(self) -> ComposeResult:
-        yield Static(id="glance", markup=False)
+        yield Static(id="overview", markup=False)
         yield Static(id="lost", markup=False)
         yield Static(id="title", markup=False)
         yield Rows()
@@ -106,7 +106,7 @@ class Page(Screen[None]):
         return self.query_one(Rows)
 
     def show(self, look: Overview, title: tuple[Part, ...], rows: list[Row]) -> None:
-        self.query_one("#glance", Static).update(inert(*self._glance(look)))
+        self.query_one("#overview", Static).update(inert(*self._overview(look)))
         self.query_one("#title", Static).update(inert(*title))
         self.lose("")
         self.rows.show(rows, start=self.start(rows))
@@ -117,7 +117,7 @@ class Page(Screen[None]):
         lost.display = bool(why)
         lost.update(inert((why and f"What you see may be old: {why}", "")))
 
-    def _glance(self, look: Overview) -> list[Part]:
+    def _overview(self, look: Overview) -> list[Part]:
         counts = [f"{look.count(lane)} {word}" for lane, word in _COUNTED if look.count(lane)]
         run = "a run is at work" if look.is_conducted else "no run is at work"
         only = ["read-only"] if self.top.read_only else []

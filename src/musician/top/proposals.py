@@ -8,7 +8,6 @@ from textual.binding import Binding, BindingType
 
 from musician import service
 from musician.project import Project
-from musician.protocol.messages.particulars import check_said
 from musician.protocol.values import dataclass
 from musician.reporting.overview import Overview
 from musician.runtime.as_person import as_person
@@ -87,7 +86,6 @@ class Proposals(Page):
             self.top.order(f"Decline proposal {at.number}: why not", partial(self._decline, at.number))
 
     def _decline(self, number: int, why: str) -> None:
-        check_said("text", why)
         self._desk.reject(number, why, session_id=None)
 
     def _at(self) -> OfProposal | None:

@@ -14,7 +14,6 @@ from starlette.responses import RedirectResponse, Response
 
 from musician import service
 from musician.protocol.errors import BadField, MusicianError
-from musician.protocol.messages.particulars import check_said
 from musician.protocol.rules.ceilings import read_amounts
 from musician.protocol.states import State
 from musician.runtime.again import retry_task, skip_task
@@ -42,12 +41,6 @@ class Form:
 
     def __init__(self, fields: Mapping[str, Sequence[str]]) -> None:
         self._fields = fields
-
-    def text(self, name: str, default: str = "") -> str:
-        """Return a text that says something; :class:`BadField` if it does not."""
-        text = self.get(name) or default
-        check_said(name, text)
-        return text
 
     def get(self, name: str) -> str:
         return next(iter(self.all(name)), "")
@@ -82,7 +75,7 @@ def comment(desk: Desk, task_id: str, form: Form) -> None:
         task_id,
         path=form.get("path"),
         line=form.number("line") or 0,
-        text=form.text("text"),
+        text=form.get("text"),
         side="old" if form.get("side") == "old" else "new",
         commit=form.get("commit") or None,
     )
@@ -98,7 +91,7 @@ def send(desk: Desk, task_id: str, form: Form) -> None:
     service.send(
         desk.as_person,
         task_id,
-        form.text("text"),
+        form.get("text"),
         urgent=form.get("urgent") == "yes",
         question_id=form.number("question"),
         retries=form.number("retries"),
@@ -108,7 +101,7 @@ def send(desk: Desk, task_id: str, form: Form) -> None:
 
 
 def stop(desk: Desk, task_id: str, form: Form) -> None:
-    text = form.text("text", service.STOP_NOW)
+    text = form.get("text") or service.STOP_NOW
     service.request_exit(desk.as_person, task_id, text, urgent=True, hold=True)
 
 
@@ -126,7 +119,7 @@ def skip(desk: Desk, task_id: str, form: Form) -> None:
     if name and name not in list(service.Dependents):
         raise BadField(field="dependents", value=name, reason="use " + ", ".join(service.Dependents))
     named = service.Dependents(name) if name else None
-    skip_task(desk.root, desk.as_person, task_id, form.text("text"), desk.settings, dependents=named)
+    skip_task(desk.root, desk.as_person, task_id, form.get("text"), desk.settings, dependents=named)
 
 
 def pause(desk: Desk, plan_id: str, form: Form) -> None:
@@ -142,9 +135,7 @@ def accept(desk: Desk, number: str, _: Form) -> None:
 
 
 def decline(desk: Desk, number: str, form: Form) -> None:
-    Proposing(root=desk.root, store=desk.as_person).reject(
-        _number(number), form.text("text"), session_id=None
-    )
+    Proposing(root=desk.root, store=desk.as_person).reject(_number(number), form.get("text"), session_id=None)
 
 
 def _number(text: str) -> int:

@@ -7,10 +7,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from musician.protocol.errors import UnreadableMessage
+from musician.protocol.messages.checks import ABSENT, MOST_COUNTED
 from musician.protocol.messages.forms import Message
 from musician.protocol.messages.particulars import (
-    ABSENT,
-    MOST_COUNTED,
     AgentsRemaining,
     Counted,
     Deviations,

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from musician.protocol.errors import BadField, CallerError, UnreadableMessage
+from musician.protocol.messages.checks import MOST_COUNTED, check_said
 from musician.protocol.messages.forms import Message
 from musician.protocol.messages.kinds import VERDICT_OF, MessageType
 from musician.protocol.messages.particulars import (
-    MOST_COUNTED,
     AgentsRemaining,
     Counted,
     Deviations,
@@ -18,7 +18,6 @@ from musician.protocol.messages.particulars import (
     Nth,
     OutputKind,
     SelfCorrection,
-    check_said,
 )
 from musician.protocol.messages.submissions import Completion, ReviewRequest
 from musician.protocol.messages.types import (

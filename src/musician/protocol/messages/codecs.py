@@ -3,22 +3,24 @@
 from functools import partial
 
 from musician.protocol.errors import BadField
-from musician.protocol.messages.forms import Codec
-from musician.protocol.messages.particulars import (
+from musician.protocol.messages.checks import (
     ABSENT,
     MOST_PCT,
-    AgentsRemaining,
-    Counted,
-    Deviations,
-    KeyOutput,
-    Nth,
-    SelfCorrection,
     check_count,
     check_line,
     check_optional_line,
     check_optional_path,
     check_pct,
     check_text,
+)
+from musician.protocol.messages.forms import Codec
+from musician.protocol.messages.particulars import (
+    AgentsRemaining,
+    Counted,
+    Deviations,
+    KeyOutput,
+    Nth,
+    SelfCorrection,
     read_estimate,
     read_int,
     read_pct,

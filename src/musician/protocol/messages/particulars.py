@@ -7,29 +7,25 @@ bounds is refused.
 
 import re
 from enum import StrEnum
-from math import isfinite
 from typing import Self
 
 from musician.protocol.errors import BadField
+from musician.protocol.messages.checks import (
+    MOST_COUNTED,
+    MOST_PCT,
+    check_count,
+    check_path,
+    check_pct,
+    check_text,
+)
 from musician.protocol.rules.deviations import Severity
 from musician.protocol.values import dataclass
-
-MOST_COUNTED = 999_999_999
-"""No count in a message is larger."""
-
-MOST_PCT = 10_000.0
-"""No percentage in a message is larger; estimates, unlike usage, may be over 100."""
-
-ABSENT = frozenset({"", "-", "n/a", "none", "unknown"})
-"""Words for "there is none", in any case; no name or path that may be absent is one of them."""
 
 _INT = r"\d{1,9}(?!\d)"
 _PCT = r"\d{1,9}(?:\.\d{1,30})?(?:e-\d{1,3})?"
 _UNKNOWN = "unknown"
 _LEADING_INT = re.compile(rf"\s*~?({_INT})", re.ASCII)
 _LEADING_PCT = re.compile(rf"\s*[~@]?({_PCT})\s*%?", re.ASCII)
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-_ABSOLUTE = re.compile(r"[/\\~]|[A-Za-z]:[/\\]", re.ASCII)
 
 
 class OutputKind(StrEnum):
@@ -222,59 +218,6 @@ class Nth:
         return cls(number=int(match[1]), of=int(match[2])) if match else None
 
 
-def check_text(field: str, value: str) -> None:
-    """Any text, as long as it can be stored as UTF-8."""
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise BadField(field=field, value=value, reason="decode it first, it has lone surrogates") from None
-
-
-def check_said(field: str, value: str) -> None:
-    """A text that says something."""
-    check_text(field, value)
-    if not value.strip():
-        raise BadField(field=field, value=value, reason="say something")
-
-
-def check_line(field: str, value: str) -> None:
-    """One line with something on it."""
-    check_text(field, value)
-    if value != value.strip() or not value or _CONTROL.search(value):
-        raise BadField(field=field, value=value, reason="use one line without spaces around it")
-
-
-def check_path(field: str, value: str) -> None:
-    """A path inside the project, relative to its root."""
-    check_line(field, value)
-    if _ABSOLUTE.match(value) or ".." in re.split(r"[/\\]", value):
-        raise BadField(field=field, value=value, reason="use a path below the project's root, relative to it")
-
-
-def check_optional_line(field: str, value: str | None) -> None:
-    """None, or one line that does not say that there is none."""
-    if value is not None:
-        check_line(field, value)
-        _check_present(field, value)
-
-
-def check_optional_path(field: str, value: str | None) -> None:
-    """None, or a path inside the project that does not say that there is none."""
-    if value is not None:
-        check_path(field, value)
-        _check_present(field, value)
-
-
-def check_count(field: str, value: int | None) -> None:
-    if value is not None and not 0 <= value <= MOST_COUNTED:
-        raise BadField(field=field, value=value, reason=f"use 0 to {MOST_COUNTED}")
-
-
-def check_pct(field: str, value: float | None, *, most: float = 100.0) -> None:
-    if value is not None and not (isfinite(value) and 0 <= value <= most):
-        raise BadField(field=field, value=value, reason=f"use 0 to {most:g} per cent, or None for unknown")
-
-
 def show_int(value: int | None) -> str:
     return _UNKNOWN if value is None else str(value)
 
@@ -301,11 +244,6 @@ def read_estimate(text: str) -> float | None:
     """The percentage a text begins with, over 100 too; None if there is none."""
     match = _LEADING_PCT.match(text)
     return float(match[1]) if match else None
-
-
-def _check_present(field: str, value: str) -> None:
-    if value.lower() in ABSENT:
-        raise BadField(field=field, value=value, reason="use None for none")
 
 
 def _in_brackets(text: str) -> str:

@@ -3,7 +3,7 @@
 from typing import Literal, get_args
 
 from musician.protocol.errors import BadField
-from musician.protocol.messages.particulars import check_said
+from musician.protocol.messages.checks import check_said
 from musician.protocol.values import dataclass
 
 Side = Literal["old", "new"]

@@ -22,13 +22,7 @@ from musician.protocol.messages.codecs import (
 )
 from musician.protocol.messages.forms import Codec, Field, Form, Message
 from musician.protocol.messages.kinds import MessageType
-from musician.protocol.messages.particulars import (
-    AgentsRemaining,
-    Deviations,
-    KeyOutput,
-    Nth,
-    SelfCorrection,
-)
+from musician.protocol.messages.particulars import AgentsRemaining, Deviations, KeyOutput, Nth, SelfCorrection
 from musician.protocol.values import dataclass
 
 FINAL = "final"

@@ -9,6 +9,7 @@ import re
 from typing import ClassVar
 
 from musician.protocol.errors import BadField, BadId
+from musician.protocol.messages.checks import check_text
 from musician.protocol.messages.codecs import (
     BUDGET,
     COUNTED,
@@ -34,7 +35,6 @@ from musician.protocol.messages.particulars import (
     KeyOutput,
     Nth,
     SelfCorrection,
-    check_text,
 )
 from musician.protocol.names import check_task_id
 from musician.protocol.values import dataclass, replace

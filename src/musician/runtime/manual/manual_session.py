@@ -124,8 +124,7 @@ class ManualSession:
         be read.
         """
         row, tree, task = self.view.row, None, None
-        plan = None if row.plan_id is None else service.plan_row(self.store, row.plan_id)
-        base = None if plan is None else plan.base_commit
+        base = service.base_of_plan(self.store, row.plan_id)
         try:
             task = self.task
             tree = self.world.open_tree(self.root, task, self.claim, plan_id=row.plan_id, base=base)

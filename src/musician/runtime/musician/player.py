@@ -289,7 +289,7 @@ class Player:
     def _place(self) -> str:
         """Return the place in the plan of what is being played or reworked."""
         row = service.task_row(self.claimed.store, self.claimed.claim.task_id)
-        plan = None if row.plan_id is None else service.plan_row(self.claimed.store, row.plan_id)
+        plan = service.plan_row(self.claimed.store, row.plan_id)
         return place_in_plan(
             self.claimed.root,
             self._at,

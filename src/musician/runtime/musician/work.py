@@ -201,10 +201,8 @@ def _prepare(
     agent = agent or task.agent
     service.describe_session(store, claim, agent=agent, account=account_for(task, agent))
     row = service.task_row(store, claim.task_id)
-    plan = None if row.plan_id is None else service.plan_row(store, row.plan_id)
-    tree = world.open_tree(
-        root, task, claim, plan_id=row.plan_id, base=None if plan is None else plan.base_commit
-    )
+    base = service.base_of_plan(store, row.plan_id)
+    tree = world.open_tree(root, task, claim, plan_id=row.plan_id, base=base)
     TaskFiles(root, claim.task_id).begin()
     claimed = ClaimedSession(
         root=root,

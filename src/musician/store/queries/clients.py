@@ -26,6 +26,6 @@ class Clients:
     add_session = Command("session_id task_id claim_epoch")
     rebind = Command("successor worked_by task_id session_id claim_epoch")
     conductor_session = Query(ConductorSessionRow)
-    seat_conductor = Command("session_id")
-    unseat_conductor = Command("session_id")
+    conduct = Command("session_id")
+    conduct_no_more = Command("session_id")
     tell_conductor = Command("told session_id")

@@ -43,11 +43,11 @@ WHERE task_id = :task_id AND session_id = :session_id AND claim_epoch = :claim_e
 -- name: conductor_session
 SELECT session_id, since, told FROM conductor_sessions;
 
--- name: seat_conductor
+-- name: conduct
 INSERT INTO conductor_sessions (id, session_id) VALUES (1, :session_id)
 ON CONFLICT (id) DO UPDATE SET session_id = excluded.session_id, since = datetime('now');
 
--- name: unseat_conductor
+-- name: conduct_no_more
 DELETE FROM conductor_sessions WHERE session_id = :session_id;
 
 -- name: tell_conductor

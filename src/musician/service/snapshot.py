@@ -58,7 +58,7 @@ def _is_before(phase: int | None, other: int | None) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Glance:
+class Snapshot:
     """``seq`` is how far the one order had come: everything up to here is in it, and nothing after it."""
 
     seq: int
@@ -84,11 +84,11 @@ class Glance:
     """The accounts of agents that are given nothing, or may not be."""
 
 
-def glance_at(store: Store) -> Glance:
+def snapshot_of(store: Store) -> Snapshot:
     with store.read() as tx:
         plans = tuple(tx.all(Plans.current_plans))
         views = {row.task_id: view_in(tx, row) for row in tx.all(Tasks.tasks_at_hand)}
-        return Glance(
+        return Snapshot(
             seq=tx.only(Changes.newest_seq),
             at=tx.only(History.now),
             conductor=tx.one(Tasks.task, task_id=CONDUCTOR),
