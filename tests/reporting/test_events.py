@@ -541,3 +541,17 @@ def test_whose_verdict_and_answer_it_was_is_told(play: Play) -> None:
         "sent back: no",
         "session 4f2a for ada has settled it: answered: yes",
     ]
+
+
+def test_a_question_that_was_settled_and_asked_again_between_two_looks_is_told_as_it_was(play: Play) -> None:
+    """DASHBOARD-ORDERS."""
+    play.claim("s1")
+    for name in ("ada", "bob"):
+        service.ask_human(play.store, T, kind="question", subject_id=1, text=f"may I, {name}?")
+        service.send(service.signed(play.store, service.Signer(name=name)), T, f"by {name}")
+    play.look()
+    texts = [each.text for each in told(play.store, play.looks)]
+    assert [each for each in texts if "settled" in each] == [
+        "ada has settled it: answered: by ada",
+        "bob has settled it: answered: by bob",
+    ]

@@ -88,6 +88,39 @@ def test_whoever_has_decided_is_named(store: Store, walk: Walk) -> None:
     assert verdict.shown_who == "task-00 (session 4f2a for ada)"
 
 
+def test_a_question_that_is_settled_again_keeps_who_settled_it_before_and_how(
+    store: Store, walk: Walk
+) -> None:
+    """DASHBOARD-ORDERS: also if a raw writer comes between, and while it is open again."""
+    ada, bob = (service.signed(store, service.Signer(name=name)) for name in ("ada", "bob"))
+    walk(store, "task-01", State.WORKING)
+
+    def asked_again() -> list[tuple[str, str]]:
+        service.ask_human(store, "task-01", kind="question", subject_id=1, text="may I?")
+        return [(each.who, each.text) for each in decisions(store).happenings]
+
+    asked_again()
+    service.send(ada, "task-01", "yes")
+    assert asked_again() == [("ada", "answered: yes")]
+    service.send(bob, "task-01", "no")
+    asked_again()
+    assert isinstance(store, SqliteStore)
+    store.connection.execute(
+        "UPDATE needs_human SET resolved_at = datetime('now'), resolution = 'raw' WHERE resolved_at IS NULL"
+    )
+    asked_again()
+    service.send(ada, "task-01", "yes, after all")
+    told = [(each.who, each.text) for each in decisions(store).happenings]
+    assert told == [
+        ("ada", "answered: yes"),
+        ("bob", "answered: no"),
+        ("the program", "raw"),
+        ("ada", "answered: yes, after all"),
+    ]
+    settled = [(each.by, each.text) for each in happenings(store).happenings if each.what == "settled"]
+    assert settled == [(who.replace("the program", ""), text) for who, text in told]
+
+
 def test_what_a_session_notes_makes_no_verdict_a_persons(store: Store, walk: Walk) -> None:
     """DASHBOARD-ORDERS: what the verdict itself has tied to it counts, not what stands before it."""
     claim = walk(store, "task-01", State.WORKING)

@@ -16,15 +16,14 @@ from musician.reporting.timeline import signers_of
 def history(app: App, task_id: str) -> None:
     """Show every state change of TASK, and who made it."""
     changes = service.history_of(app.shown, task_id)
-    signers = signers_of(app.shown, task_id)
-    by = {row.id: signers.get(row.message_id or 0, "") for row in changes}
-    document = {"task_id": task_id, "history": [fields(each, by=by[each.id] or None) for each in changes]}
+    by = signers_of(app.shown, task_id, service.Source.STATE, most=len(changes))
+    document = {"task_id": task_id, "history": [fields(each, by=by.get(each.id)) for each in changes]}
     rows = [
         (
             row.at,
             row.from_state,
             row.to_state,
-            f"{row.who} ({by[row.id]})" if by[row.id] else row.who,
+            f"{row.who} ({by[row.id]})" if row.id in by else row.who,
             row.claim_epoch,
             row.message_id,
             row.message_type,

@@ -34,7 +34,7 @@ def messages(app: App, task_id: str, most: int) -> None:
     newest = found[-most:]
     marks = marks_of(app.shown, service.task_view(app.shown, task_id), most=most)
     is_cut = len(found) > len(newest)
-    by = signers_of(app.shown, task_id)
+    by = signers_of(app.shown, task_id, most=most)
     told = {message_id: mark.shown for message_id, mark in marks.items()}
     messages = [fields(row, by=by.get(row.id), became=told.get(row.id)) for row in newest]
     document = {"task_id": task_id, "truncated": is_cut, "messages": messages}

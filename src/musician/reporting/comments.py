@@ -16,7 +16,7 @@ from musician.protocol.states import State
 from musician.protocol.values import dataclass
 from musician.reporting.timeline import signers_of
 from musician.reporting.under_review import Change
-from musician.service import TaskView
+from musician.service import Source, TaskView
 from musician.store.port import Store
 from musician.store.rows import CommentRow, JournalRow
 from musician.trees.moved_lines import MovedLines, Place
@@ -57,7 +57,7 @@ class Round:
 def rounds_of(store: Store, view: TaskView) -> tuple[Round, ...]:
     """Return what the task's submissions were sent back with, oldest first."""
     comments = {(each.message_id, each.number): each for each in service.comments_of(store, view.row.task_id)}
-    signers = signers_of(store, view.row.task_id)
+    signers = signers_of(store, view.row.task_id, Source.STATE, most=len(view.history))
     noted = {entry.item: entry.text for entry in view.journal if entry.kind == EntryKind.COMPLETED}
     sent_back = _answered(view.journal)
     rounds: list[Round] = []
@@ -90,7 +90,7 @@ def rounds_of(store: Store, view: TaskView) -> tuple[Round, ...]:
                 at=message.timestamp,
                 points=points,
                 corrections=corrections,
-                by=signers.get(message.id, ""),
+                by=signers.get(change.id, ""),
             )
         )
     return tuple(rounds)

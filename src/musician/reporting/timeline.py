@@ -154,9 +154,10 @@ def session_names(store: Store, found: Iterable[Happening]) -> dict[tuple[str, s
     }
 
 
-def signers_of(store: Store, task_id: str) -> dict[int, str]:
-    """Return who has signed the messages of a task, by their ids, in words."""
-    return {number: say_signer(each) for number, each in service.signers_of_messages(store, task_id).items()}
+def signers_of(store: Store, task_id: str, source: Source = Source.MESSAGE, *, most: int) -> dict[int, str]:
+    """Return who has signed the newest ``most`` of a task's messages, or changes of state, by their ids, in words."""
+    found = service.signers_of(store, task_id, source, most=most)
+    return {number: say_signer(each) for number, each in found.items()}
 
 
 def say_signer(signer: service.Signer | None) -> str:

@@ -112,7 +112,7 @@ else:
             ),
             "own_sql": "execute query",
             "rebinding": "rebind",
-            "signing": "Signer judged_by_agents judged_by_persons signed signers_between signers_of_messages",
+            "signing": "Signer judged_by_agents judged_by_persons signed signers_between signers_of",
             "settling": "guarded keep_settings kept_settings",
             "smoothness": "PhaseSmoothness smoothness_by_phase",
             "snapshot": "Snapshot Waits snapshot_of version_of waits_of",
@@ -123,8 +123,8 @@ else:
             "verdicts": "STOP_NOW judge request_exit",
             "views": (
                 "PlanViews TaskView all_plans clock_s conductor_row count_plans current_plans everything "
-                "has_tasks history_of message_row messages_of names_like now open_tasks receipts_of siblings task_row "
-                "task_view tasks_of verification_row"
+                "has_tasks history_of message_row messages_of names_like newest_messages now open_tasks receipts_of "
+                "siblings task_row task_view tasks_of verification_row"
             ),
             "work": (
                 "as_entry begin_piece begun_in beginning_of context_of describe_session journal_of "

@@ -3,18 +3,21 @@
 Theory. A person's verbs do many things: a verdict, an answer, a skip, a grant. So it is not each verb that says who
 asked for it: whoever acts for somebody hands in a store that signs. All that one of its transactions does to a task as
 its conductor (messages, changes of state, questions that are settled, proposals that are decided) bears the name, or
-nothing of it is done. The name is told and grants nothing: whoever has the database can write any.
+nothing of it is done. What is signed is the change, by its place in the one order: who settles a question that was
+asked again leaves the name of whoever has settled it before. The name is told and grants nothing: whoever has the
+database can write any.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import cast
 
 from musician.protocol.journal import JUDGED_BY_PERSON
 from musician.protocol.values import dataclass
+from musician.service.following import Source
 from musician.store.port import Store, Tx
 from musician.store.queries.changes import Changes
-from musician.store.queries.signatures import Signatures
+from musician.store.queries.signatures import SignatureRow, Signatures
 
 MOST_NAME_CHARS = 80
 
@@ -35,15 +38,13 @@ def signed(store: Store, signer: Signer) -> Store:
 def signers_between(store: Store, seq: int, until: int) -> Mapping[int, Signer]:
     """Return who has signed what happened after ``seq``, up to ``until``, by its place in the order."""
     with store.read() as tx:
-        rows = tx.all(Signatures.signed_between, seq=seq, until=until)
-    return {row.seq: Signer(name=row.name, session_id=row.session_id) for row in rows}
+        return _by_number(tx.all(Signatures.signed_between, seq=seq, until=until))
 
 
-def signers_of_messages(store: Store, task_id: str) -> Mapping[int, Signer]:
-    """Return who has signed the messages of a task, by their ids."""
+def signers_of(store: Store, task_id: str, source: Source, *, most: int) -> Mapping[int, Signer]:
+    """Return who has signed the newest ``most`` of a task's messages, or of its changes of state, by their ids."""
     with store.read() as tx:
-        rows = tx.all(Signatures.signed_messages, task_id=task_id)
-    return {row.seq: Signer(name=row.name, session_id=row.session_id) for row in rows}
+        return _by_number(tx.all(Signatures.signed_of_task, task_id=task_id, source=source, most=most))
 
 
 def judged_by_persons(store: Store, seq: int, until: int) -> frozenset[int]:
@@ -56,6 +57,10 @@ def judged_by_agents(store: Store, seq: int, until: int) -> frozenset[int]:
     """Return the places of the verdicts that follow what a reviewing or answering agent has said."""
     with store.read() as tx:
         return frozenset(tx.all(Signatures.judged_by_agents, seq=seq, until=until))
+
+
+def _by_number(rows: Iterable[SignatureRow]) -> Mapping[int, Signer]:
+    return {row.number: Signer(name=row.name, session_id=row.session_id) for row in rows}
 
 
 class _SigningStore:

@@ -296,6 +296,14 @@ def messages_of(store: Store, task_id: str, *, most: int = MOST_MESSAGES) -> tup
     return tuple(rows)
 
 
+def newest_messages(store: Store, task_id: str, *, most: int) -> tuple[tuple[MessageRow, ...], int]:
+    """The newest messages of a task, oldest first, and how many are older."""
+    with store.read() as tx:
+        load_task(tx, task_id)
+        rows = tx.all(Messages.messages_of_task, task_id=task_id, most=most)
+        return tuple(rows), tx.only(Messages.count_messages, task_id=task_id) - len(rows)
+
+
 def receipts_of(store: Store, task_id: str, *, most: int = MOST_MESSAGES) -> tuple[ReceiptRow, ...]:
     """Return what has become of the conductor's newest messages to a task, the newest first."""
     with store.read() as tx:

@@ -36,9 +36,12 @@ class Messages(Page):
         store, task_id = project.store, self._task_id
         view = service.task_view(store, task_id)
         names = names_of(view)
-        every = service.messages_of(store, task_id, most=MOST_SHOWN)
-        marks, by = marks_of(store, view, most=MOST_SHOWN), signers_of(store, task_id)
+        every, left_out = service.newest_messages(store, task_id, most=MOST_SHOWN)
+        marks, by = marks_of(store, view, most=MOST_SHOWN), signers_of(store, task_id, most=MOST_SHOWN)
         rows = [found for each in every for found in _rows(each, names, marks, by=by.get(each.id, ""))]
+        if left_out:
+            older = f"Older ones are left out: {left_out} (musician messages {task_id})"
+            rows.insert(0, row("older", older, "dim"))
         return ((f"Messages of {task_id}", "bold"),), rows or [row("none", "Nothing was said yet.")]
 
     def start(self, rows: list[Row]) -> int:

@@ -143,7 +143,7 @@ def task(request: Request) -> HTMLResponse:
     desk = desk_of(request)
     standing = _standing(request)
     view = standing.view
-    messages = service.messages_of(desk.store, standing.task_id)
+    messages, left_out = service.newest_messages(desk.store, standing.task_id, most=MOST_SHOWN)
     needs = tuple(needs_of_task(desk.store, standing, is_conducted=desk.overview().is_conducted))
     return desk.page(
         request,
@@ -155,10 +155,10 @@ def task(request: Request) -> HTMLResponse:
         anomalies=[say_anomaly(found) for found in standing.anomalies],
         used=say_usage(view.usage),
         may_use=say_bounds(bounds_of_task(desk.root, desk.store, desk.settings, view.row)),
-        messages=messages[-MOST_SHOWN:],
-        messages_left_out=max(0, len(messages) - MOST_SHOWN),
+        messages=messages,
+        messages_left_out=left_out,
         marks=marks_of(desk.store, view, most=MOST_SHOWN),
-        signers=signers_of(desk.store, standing.task_id),
+        signers=signers_of(desk.store, standing.task_id, most=MOST_SHOWN),
         names=names_of(view),
         evidence=evidence_of(desk.root, view),
         departures=departures_of(view),

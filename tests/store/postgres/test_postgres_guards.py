@@ -27,7 +27,7 @@ _TIMES = (
     *("locked_at", "resumed_at"),
 )
 _LOOKED_AT = ("orchestration_tasks", "orchestration_messages", "history", "sessions", "orders", "changes")
-_LOOKED_AT_TOO = ("plans", "plan_pauses")
+_LOOKED_AT_TOO = ("plans", "plan_pauses", "settlements")
 OLD = "2020-02-02 02:02:02"
 
 ATTEMPT = """
@@ -82,6 +82,10 @@ def attempts() -> Iterator[tuple[str, ...]]:
             yield into, paused, goes_on
             yield into, paused, claims.replace("'newcomer'", "NULL")
     yield from _pauses()
+    asks = "INSERT INTO needs_human (task_id, kind, subject_id, text) VALUES ('from-working', 'question', 1, 'so?')"
+    settles = f"UPDATE needs_human SET resolved_at = '{OLD}', resolution = "
+    again = "UPDATE needs_human SET resolved_at = NULL, resolution = NULL"
+    yield asks, f"{settles} 'yes'", f"{settles} 'no'", again, f"{settles} NULL"
     for table, (columns, values) in ROWS.items():
         row = f"INSERT INTO {table} ({columns}) VALUES ({values})"
         yield row, row
@@ -197,6 +201,8 @@ ROWS = {
         "1, 'from-working', 1, 'me', 'a', 'b', 'c', 1, 1",
     ),
     "plan_pauses": ("id, plan_id", "1, 'band'"),
+    "signatures": ("seq, task_id, name", "1, 'from-working', 'ada'"),
+    "settlements": ("seq, task_id, resolution, at", f"1, 'from-working', 'yes', '{OLD}'"),
 }
 """One of a table that keeps what it has, and that the walks leave empty."""
 

@@ -17,7 +17,7 @@ from musician.protocol.errors import DatabaseUnusable
 from musician.protocol.proposals import Draft, ProposalType
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
-from musician.reporting.timeline import decisions
+from musician.reporting.timeline import decisions, signers_of
 from musician.store.sqlite.comparing import differences, objects
 from musician.store.sqlite.guards import guard_statements
 from musician.store.sqlite.migrating import drop_triggers
@@ -116,10 +116,13 @@ def test_the_fingerprint_is_that_of_schema_and_guards() -> None:
     assert hashlib.blake2b(made, digest_size=8).hexdigest() == GUARDS
 
 
-def test_several_may_take_it_up_at_once(old: Path) -> None:
+def open_at_once(path: Path) -> None:
     openers = [
         subprocess.Popen(
-            [sys.executable, "-c", OPENER, str(old)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", OPENER, str(path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
         )
         for _ in range(4)
     ]
@@ -131,6 +134,10 @@ def test_several_may_take_it_up_at_once(old: Path) -> None:
         opener.stdin.write("\n")
         opener.stdin.flush()
     assert [opener.communicate(timeout=HANG_S) and opener.returncode for opener in openers] == [0] * 4
+
+
+def test_several_may_take_it_up_at_once(old: Path) -> None:
+    open_at_once(old)
     with closing(SqliteStore.open(old)) as store:
         assert differences(store.connection) == ()
 
@@ -245,6 +252,57 @@ def test_a_table_that_was_otherwise_between_two_releases_keeps_every_row(tmp_pat
             assert after == sorted([*before, (len(before) + 1, "task-00", "decided", 1)], key=repr)
             told = [(each.who, each.what, each.text) for each in decisions(store).happenings]
             assert told[-1] == ("the conductor", "proposal rejected", "Use tabs: no")
+
+
+SIGNATURES = """
+DROP TABLE settlements;
+DROP TABLE signatures;
+CREATE TABLE signatures (
+    source     TEXT NOT NULL,
+    id         INTEGER NOT NULL,
+    task_id    TEXT NOT NULL,
+    name       TEXT NOT NULL,
+    session_id TEXT,  -- that spoke for the person
+    PRIMARY KEY (source, id)
+) WITHOUT ROWID;
+CREATE INDEX signatures_by_task ON signatures (task_id, source);
+INSERT INTO signatures SELECT c.source, c.id, c.task_id, 'bob', '4f' FROM changes c
+WHERE c.source <> 'state' AND c.seq > (SELECT min(seq) + 1 FROM changes WHERE source = 'settled');
+UPDATE settings SET value = 'older' WHERE name = 'schema.guards'
+"""
+
+
+def signed_by_row(path: Path) -> None:
+    """A question that was settled twice, in a database whose signatures were of rows: the first name is lost."""
+    with closing(SqliteStore.create(path)) as store:
+        walk_to(store, "task-01", State.NEEDS_REVIEW)
+        for answer in ("yes", "no"):
+            service.ask_human(store, "task-01", kind="question", subject_id=1, text="may I?")
+            service.send(store, "task-01", answer)
+        drop_triggers(store.connection)
+        store.connection.execute(SIGNATURES)
+
+
+def test_what_was_signed_by_its_row_is_signed_by_its_place(tmp_path: Path) -> None:
+    path = tmp_path / "comms.db"
+    signed_by_row(path)
+    for _ in range(2):
+        with closing(SqliteStore.open(path)) as store:
+            assert differences(store.connection) == ()
+            told = [(each.who, each.text) for each in decisions(store).happenings]
+            assert told == [("the program", ""), ("session 4f for bob", "answered: no")]
+            by = signers_of(store, "task-01", most=9)
+            messages = service.messages_of(store, "task-01")
+            assert [by.get(each.id) for each in messages[-2:]] == [None, "session 4f for bob"]
+
+
+def test_several_take_up_what_was_signed_by_its_row(tmp_path: Path) -> None:
+    path = tmp_path / "comms.db"
+    signed_by_row(path)
+    open_at_once(path)
+    with closing(SqliteStore.open(path)) as store:
+        assert differences(store.connection) == ()
+        assert [each.who for each in decisions(store).happenings] == ["the program", "session 4f for bob"]
 
 
 def test_a_newer_database_is_read_and_not_written(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ MAY_SCAN: Mapping[str, str] = {
     "keep_means_of_today": "what indexes have found",
     "means_of_tasks": "what indexes have found",
     "means_of_today": "what indexes have found",
+    "keep_settlements": "once in a database's life, when it is taken up",
     "order_the_rest": "once in a database's life, when it is taken up",
     "ahead_of_clock_s": "everything is what `doctor` asks for",
 }

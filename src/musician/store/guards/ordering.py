@@ -5,6 +5,8 @@ that know nothing of the order, the release before and the ``sqlite3`` shell, ke
 at a time: places are in the order of the commits, and within one in the order of the writing. They are the table's row
 ids, of which none is ever free again: nothing is deleted, and nobody else may name one.
 
+A question that is settled may be asked again, in the same row. So how it was settled is kept beside the place.
+
 A claim that ends or goes on under its next epoch, fenced or rebound, changes no state and has no row of its own. It has
 a place all the same: whoever follows a task learns of it where everything else is learnt.
 """
@@ -41,6 +43,14 @@ def ordering_guards() -> Iterator[Guard]:
             "INSERT INTO changes (task_id, source, id)"
             f" VALUES (NEW.task_id, '{source.removesuffix('_again')}', NEW.{row})",
         )
+    yield write(
+        "settlements_kept",
+        "AFTER INSERT ON changes",
+        "NEW.source = 'settled'",
+        "INSERT INTO settlements (seq, task_id, resolution, at)"
+        " SELECT NEW.seq, NEW.task_id, coalesce(resolution, ''), resolved_at FROM needs_human"
+        " WHERE id = NEW.id AND resolved_at IS NOT NULL",
+    )
     reason = "the order of what happened is written by the database"
     yield refuse(
         "changes_counted", "BEFORE INSERT ON changes", "is_given(NEW.seq)", reason

@@ -20,6 +20,8 @@ _KEYS = {
     "opinions": ("submission_id",),
     "sessions": ("task_id", "claim_epoch"),
     "plan_pauses": ("id",),
+    "signatures": ("seq",),
+    "settlements": ("seq",),
 }
 _MAY_CHANGE = {
     "journal": "FALSE",
@@ -27,6 +29,8 @@ _MAY_CHANGE = {
     "rulings": "FALSE",
     "message_fields": "FALSE",
     "opinions": "FALSE",
+    "signatures": "FALSE",
+    "settlements": "FALSE",
     "proposals": "OLD.status = 'open' AND "
     + unchanged("id task_id claim_epoch session_id type title path message_id at"),
     "verifications": "OLD.submission_id IS NULL AND NEW.submission_id IS NOT NULL AND "

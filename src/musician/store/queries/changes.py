@@ -50,3 +50,4 @@ class Changes:
     changed_asks = _Changed(HumanRow)
     changed_proposals = _Changed(DecidedRow)
     order_the_rest = Command()
+    keep_settlements = Command()

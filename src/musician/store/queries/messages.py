@@ -9,6 +9,7 @@ class Messages:
     store_fields = Command("message_id fields")
     message = Query(MessageRow, "id")
     messages_of_task = Query(MessageRow, "task_id most")
+    count_messages = Query(int, "task_id")
     receipts_of_task = Query(ReceiptRow, "task_id most")
     unread = Query(MessageRow, "task_id most")
     undelivered = Query(MessageRow, "task_id claim_epoch most")

@@ -6,9 +6,9 @@ from musician.store.query import Command, Query
 
 
 class SignatureRow(NamedTuple):
-    """``seq`` is the place of what was signed in the one order; of a task's messages their ids."""
+    """``number`` is the place of what was signed in the one order; of one task's, its own id."""
 
-    seq: int
+    number: int
     name: str
     session_id: str | None
 
@@ -16,6 +16,6 @@ class SignatureRow(NamedTuple):
 class Signatures:
     sign = Command("before name session_id")
     signed_between = Query(SignatureRow, "seq until")
-    signed_messages = Query(SignatureRow, "task_id")
+    signed_of_task = Query(SignatureRow, "task_id source most")
     judged_by_persons = Query(int, "note seq until")
     judged_by_agents = Query(int, "seq until")

@@ -38,6 +38,7 @@ _NAMED_IN = {
     ),
     "journal": (("rulings", "journal_id"), ("verifications", "journal_id")),
     "documents": (("proposals", "document_id"),),
+    "changes": (("signatures", "seq"), ("settlements", "seq")),
 }
 """Where the ids of a table are written down elsewhere."""
 
@@ -106,6 +107,7 @@ def mend(connection: apsw.Connection) -> tuple[str, ...]:
                 (raw.decode("utf-8", "replace"), raw),
             )
         connection.execute(load_queries()["order_the_rest"])
+        connection.execute(load_queries()["keep_settlements"])
         make_guards(connection)
         left = broken(connection)
         return tuple(line for line in found if line not in left)

@@ -29,8 +29,15 @@ from musician.store.sqlite.versions import (
 
 _RENAMED = (("limits", "provider", "account"),)
 """Table, old and new name of columns that were called otherwise between two releases."""
-_MADE_ANEW = ("changes",)
-"""Tables that were made otherwise between two releases, in the same columns."""
+_MADE_ANEW = {
+    "changes": "",
+    "signatures": "SELECT max(c.seq), s.task_id, s.name, s.session_id FROM changes c"
+    " JOIN signatures_before s ON s.source = c.source AND s.id = c.id GROUP BY s.source, s.id",
+}
+"""Tables that were made otherwise between two releases; and what their rows are now, where they had other columns.
+
+A signature was of a row, and so of what was done to it last.
+"""
 
 _KEEP_PAUSES = """
 INSERT INTO plan_pauses (plan_id, who, reason, at)
@@ -72,6 +79,7 @@ def take_up(connection: apsw.Connection) -> None:
         if connection.table_exists(None, "pauses"):
             connection.execute(_KEEP_PAUSES)
         connection.execute(load_queries()["order_the_rest"])
+        connection.execute(load_queries()["keep_settlements"])
         make_guards(connection)
 
 
@@ -101,16 +109,19 @@ def _rename_columns(connection: apsw.Connection) -> None:
 
 
 def _make_anew(connection: apsw.Connection) -> None:
-    """Tables that keep every row and get other constraints. Their indexes go, and are then missing."""
+    """Tables that keep every row. Their indexes go, and are then missing."""
     made = "SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?"
+    columns = "SELECT name FROM pragma_table_info(?)"
     with closing(apsw.Connection(":memory:")) as fresh:
         fresh.execute(load_schema())
-        for table in _MADE_ANEW:
+        for table, otherwise in _MADE_ANEW.items():
             there, should = (each.execute(made, (table,)).get for each in (connection, fresh))
             if there not in (None, should):
+                before, now = (list(each.execute(columns, (table,))) for each in (connection, fresh))
+                rows = f"SELECT * FROM {table}_before" if before == now else otherwise  # noqa: S608
                 connection.execute(f"ALTER TABLE {table} RENAME TO {table}_before")
                 connection.execute(str(should))
-                connection.execute(f"INSERT INTO {table} SELECT * FROM {table}_before")  # noqa: S608
+                connection.execute(f"INSERT INTO {table} {rows}")
                 connection.execute(f"DROP TABLE {table}_before")
 
 

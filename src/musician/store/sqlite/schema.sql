@@ -550,17 +550,23 @@ CREATE TABLE changes (
 CREATE INDEX changes_of_states ON changes (id) WHERE source = 'state';
 
 -- Who has decided, where that was a person, or the session in which one conducts: of messages, changes of a state,
--- settled questions and decided proposals. What nobody has signed is the program's own.
+-- settled questions and decided proposals, each time by its place. What nobody has signed is the program's own.
 CREATE TABLE signatures (
-    source     TEXT NOT NULL,
-    id         INTEGER NOT NULL,
+    seq        INTEGER PRIMARY KEY,
     task_id    TEXT NOT NULL,
     name       TEXT NOT NULL,
-    session_id TEXT,  -- that spoke for the person
-    PRIMARY KEY (source, id)
-) WITHOUT ROWID;
+    session_id TEXT  -- that spoke for the person
+);
 
-CREATE INDEX signatures_by_task ON signatures (task_id, source);
+CREATE INDEX signatures_by_task ON signatures (task_id);
+
+-- How a question was settled, each time: it may be asked again, and its own row then knows the last time alone.
+CREATE TABLE settlements (
+    seq        INTEGER PRIMARY KEY,
+    task_id    TEXT NOT NULL,
+    resolution TEXT NOT NULL,
+    at         TEXT NOT NULL
+);
 
 -- With which program a claim is played, on which machine; of the conductor's row, the run's. Of a session that somebody
 -- opened by hand there is none.

@@ -47,9 +47,11 @@ SELECT c.seq, c.source, u.* FROM changes c JOIN usage u ON u.id = c.id
 WHERE c.seq > :seq AND c.seq <= :until AND c.source = 'usage';
 
 -- name: changed_asks
-SELECT c.seq, c.source, n.*,
+-- Where it was settled, how it was that time.
+SELECT c.seq, c.source, n.id, n.task_id, n.kind, n.subject_id, n.text, n.at,
+    coalesce(s.at, n.resolved_at) AS resolved_at, coalesce(s.resolution, n.resolution) AS resolution,
     (SELECT path FROM plans JOIN orchestration_tasks t USING (plan_id) WHERE t.task_id = n.task_id) AS plan_path
-FROM changes c JOIN needs_human n ON n.id = c.id
+FROM changes c JOIN needs_human n ON n.id = c.id LEFT JOIN settlements s ON s.seq = c.seq
 WHERE c.seq > :seq AND c.seq <= :until AND c.source IN ('asked', 'settled');
 
 -- name: changed_proposals
@@ -81,3 +83,13 @@ WITH found AS (
 )
 SELECT task_id, source, id FROM placed WHERE (source, id) NOT IN (SELECT source, id FROM changes)
 ORDER BY at, message_id, rank, id;
+
+-- name: keep_settlements
+-- Of questions that were settled before each time was kept. Where one was asked again, the last time alone is known.
+INSERT INTO settlements (seq, task_id, resolution, at)
+SELECT seq, task_id, CASE WHEN is_last AND resolved_at IS NOT NULL THEN coalesce(resolution, '') ELSE '' END,
+       CASE WHEN is_last AND resolved_at IS NOT NULL THEN resolved_at ELSE at END
+FROM (SELECT c.seq, c.task_id, n.resolution, n.resolved_at, n.at,
+             c.seq = max(c.seq) OVER (PARTITION BY c.id) AS is_last
+      FROM changes c JOIN needs_human n ON n.id = c.id WHERE c.source = 'settled')
+WHERE seq NOT IN (SELECT seq FROM settlements);

@@ -15,6 +15,9 @@ SELECT * FROM orchestration_messages WHERE id = :id;
 SELECT * FROM (SELECT * FROM orchestration_messages WHERE task_id = :task_id ORDER BY id DESC LIMIT :most)
 ORDER BY id;
 
+-- name: count_messages
+SELECT count(*) AS n FROM orchestration_messages WHERE task_id = :task_id;
+
 -- name: receipts_of_task
 -- What has become of the newest :most messages of the conductor's to a task. Unread as in "unread"; the epoch is the
 -- claim's that an order was written for (D37).

@@ -2,17 +2,17 @@
 
 -- name: sign
 -- What was said to a task, how its state was changed, and what was settled or decided after :before, in the writing transaction.
-INSERT INTO signatures (source, id, task_id, name, session_id)
-SELECT source, id, task_id, :name, :session_id FROM changes
-WHERE seq > :before AND source IN ('message', 'state', 'settled', 'decided')
-ON CONFLICT (source, id) DO UPDATE SET name = excluded.name, session_id = excluded.session_id;
+INSERT INTO signatures (seq, task_id, name, session_id)
+SELECT seq, task_id, :name, :session_id FROM changes
+WHERE seq > :before AND source IN ('message', 'state', 'settled', 'decided');
 
 -- name: signed_between
-SELECT c.seq, s.name, s.session_id FROM changes c JOIN signatures s ON s.source = c.source AND s.id = c.id
-WHERE c.seq > :seq AND c.seq <= :until;
+SELECT seq AS number, name, session_id FROM signatures WHERE seq > :seq AND seq <= :until;
 
--- name: signed_messages
-SELECT id AS seq, name, session_id FROM signatures WHERE task_id = :task_id AND source = 'message';
+-- name: signed_of_task
+-- The newest :most messages of a task that are signed, or its changes of state, by their own ids.
+SELECT c.id AS number, s.name, s.session_id FROM signatures s JOIN changes c ON c.seq = s.seq
+WHERE s.task_id = :task_id AND c.source = :source ORDER BY s.seq DESC LIMIT :most;
 
 -- name: judged_by_persons
 -- The verdicts that a person's note, or that of who speaks for one, belongs to, signed or not.
