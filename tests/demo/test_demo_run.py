@@ -208,6 +208,30 @@ def test_the_output_tells_the_story_to_a_newcomer(played: Played) -> None:
     assert "\x1b" not in played.output
 
 
+def test_the_readme_quotes_what_is_printed(played: Played) -> None:
+    """Line by line, whatever the time, the numbers and what it leaves out; the story's paragraphs in whole."""
+    printed = " ".join(played.output.split())
+    shown, story = _quoted().split("What happened\n", 1)
+    paragraphs = re.split(r"\n(?=  \w)", story.strip("\n"))
+    assert len(paragraphs) == 5
+    quotes = [*(line for line in shown.splitlines() if line.strip(" …")), *paragraphs]
+    assert [quote for quote in quotes if not re.search(_as_pattern(quote), printed)] == []
+
+
+def _quoted() -> str:
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    (quoted,) = re.findall(r"^```text\n(\$ musician run PLAN\.md.*?)^```", readme, re.MULTILINE | re.DOTALL)
+    return str(quoted)
+
+
+def _as_pattern(quote: str) -> str:
+    """What is printed where a README says ``quote``: two musicians race, so times and what they counted differ."""
+    words = re.escape(" ".join(quote.split())).replace("…", ".*")
+    words = re.sub(r"\d\d:\d\d:\d\d", r"\\d\\d:\\d\\d:\\d\\d", words)
+    words = re.sub(r"in\\ \d+\\?[.:]\d+", r"in\\ \\d+[.:]\\d+", words)
+    return re.sub(r"\d+\\ times", r"\\d+\\ times", words)
+
+
 def test_the_kept_folder_answers_the_commands_it_names(played: Played) -> None:
     named = [line.split("  ")[1] for line in played.output.splitlines() if line.startswith("  ")]
     typed = [line.strip() for line in named if line.strip().startswith(("musician ", "git ", "cat "))]
