@@ -1,6 +1,7 @@
 """Makes the pictures of the dashboard that README and docs/DASHBOARD.md show: `make screenshots`.
 
-It plays `musician demo --scripted`, then a second plan there, and looks at both with Chromium while the run goes on.
+It plays `musician demo`, then a second plan there, and looks at both with Chromium while the run goes on. A picture
+ends where a part of its page does, so that it cuts no line in two.
 """
 
 import asyncio
@@ -22,7 +23,7 @@ from musician.top.app import Top
 HERE = Path(__file__).parent
 MUSICIAN = (sys.executable, "-m", "musician")
 MOST_BYTES = 150_000
-WIDE, PHONE = (1120, 760), (390, 760)
+WIDE, PHONE, EDGE = (1120, 760), (390, 760), 16
 
 PLAN = """\
 ---
@@ -125,7 +126,7 @@ def main(kept: Path | None = None) -> None:
     with TemporaryDirectory(prefix="musician-screenshots-") as folder:
         if kept is None:
             kept = Path(folder) / "pigeonpost"
-            run(Path(folder), "demo", "--scripted", "--keep", os.fspath(kept))
+            run(Path(folder), "demo", "--keep", os.fspath(kept))
         project = next(
             path.parent for path in (kept / ".musician", *kept.glob("*/.musician")) if path.is_dir()
         )
@@ -197,12 +198,12 @@ def has_come_there(project: Path) -> bool:
 def shoot(browser: Browser, address: str) -> None:
     base = address.partition("/enter")[0]
     state = None
-    for name, path, size, scheme in (
-        ("home", "/", WIDE, "light"),
-        ("task", "/plans/pigeonpost/tasks/task-03", WIDE, "light"),
-        ("review", "/tasks/task-11/review", WIDE, "light"),
-        ("dark", "/plans/pigeonpost/tasks/task-01", WIDE, "dark"),
-        ("phone", "/", PHONE, "light"),
+    for name, path, size, scheme, last in (
+        ("home", "/", WIDE, "light", "#plans"),
+        ("task", "/plans/pigeonpost/tasks/task-03", WIDE, "light", "#evidence"),
+        ("review", "/tasks/task-11/review", WIDE, "light", ".verdict"),
+        ("dark", "/plans/pigeonpost/tasks/task-01", WIDE, "dark", "#life"),
+        ("phone", "/", PHONE, "light", "#needs"),
     ):
         context = browser.new_context(
             viewport={"width": size[0], "height": size[1]}, color_scheme=scheme, storage_state=state
@@ -213,7 +214,10 @@ def shoot(browser: Browser, address: str) -> None:
         if name == "review":
             page.locator(".diff").first.wait_for()
         file = HERE / f"{name}.png"
-        page.screenshot(path=file)
+        end = page.locator(last).bounding_box()
+        assert end is not None
+        height = end["y"] + end["height"] + EDGE
+        page.screenshot(path=file, full_page=True, clip={"x": 0, "y": 0, "width": size[0], "height": height})
         assert file.stat().st_size <= MOST_BYTES, f"{file.name} is too large for a repository"
         state = context.storage_state()
         context.close()

@@ -388,16 +388,33 @@ def test_what_waits_is_answered_in_one_step_by_the_commands_own_verb(
         assert call("status", "1", "--json").json | {"heartbeat_age_s": 0} == before
 
 
+def test_an_order_that_would_be_refused_is_not_offered(submitted: Path, desk: TestClient, call: Call) -> None:
+    """DASHBOARD-ORDERS: nothing is ended or played again that nobody has begun; what waits for a verdict is judged."""
+
+    def offered(task_id: str) -> set[str]:
+        page = desk.get(f"/tasks/{task_id}").text
+        return set(re.findall(r'action="/tasks/[^/"]+/(send|handoff|stop|retry|skip)"', page))
+
+    assert offered("task-01") == {"send", "handoff", "stop", "skip"}
+    assert post(desk, "/tasks/task-01/retry")[0] == 409
+    assert offered("task-02") == {"send", "skip"}
+    for verb in ("handoff", "stop", "retry"):
+        assert post(desk, f"/tasks/task-02/{verb}", text="x")[0] == 409
+    call("review", "reject", "1", "almost")
+    assert offered("task-01") == {"send", "handoff", "stop", "retry", "skip"}
+
+
 def test_a_task_is_left_out_and_taken_back(ready: Path, desk: TestClient, call: Call) -> None:
     """DASHBOARD-ORDERS"""
     assert post(desk, "/tasks/task-01/skip", text=" ")[0] == 409
     assert post(desk, "/tasks/task-01/skip", text="x", dependents="no")[0] == 409
     assert post(desk, "/tasks/task-01/skip", text="not needed")[0] == 303
     assert '<span class="lane skipped">skipped</span>' in desk.get("/").text
-    assert ">Play again</h2>" in desk.get("/tasks/task-01").text, "it is left out already"
+    page = desk.get("/tasks/task-01").text
+    assert (">Play again</h2>" in page, ">Leave out</h2>" in page) == (True, False), "it is left out already"
     assert post(desk, "/tasks/task-01/retry", text="")[0] == 303
     assert "lane skipped" not in desk.get("/").text
-    assert ">Play again, or leave out</h2>" in desk.get("/tasks/task-01").text
+    assert ">Leave out</h2>" in desk.get("/tasks/task-01").text
     code, text = post(desk, "/tasks/task-99/retry", text="try harder")
     assert (code, "try harder" in text) == (409, True)
 
@@ -518,7 +535,10 @@ def test_the_plan_shows_its_phases_whom_a_task_waits_for_and_what_was_used(
     def cells() -> list[list[str]]:
         rows = re.findall(r"<tr data-item>(.*?)</tr>", desk.get("/").text, re.S)
         return [
-            [re.sub(r"<[^>]*>|\s+", " ", cell).strip() for cell in re.findall(r"<td>(.*?)</td>", row, re.S)]
+            [
+                re.sub(r"<[^>]*>|\s+", " ", cell).strip()
+                for cell in re.findall(r"<td[^>]*>(.*?)</td>", row, re.S)
+            ]
             for row in rows
         ]
 

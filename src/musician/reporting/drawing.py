@@ -29,8 +29,8 @@ _AXIS = 18
 """Of height, for the times under a picture."""
 _CURVE_HEIGHT = 160
 _LEAST_BAR = 3
-_CHAR_WIDTH = 7
-"""Of a bar's name, about; a bar that is too short for its name goes without."""
+_CHAR_WIDTH = 8
+"""Of a bar's name, about, where a page has its letters larger; a bar that is too short for its name goes without."""
 _DAY_S = 24 * 3600
 
 _BEGINS = frozenset({EntryKind.STARTED, EntryKind.LAUNCHED})

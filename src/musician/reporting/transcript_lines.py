@@ -79,7 +79,7 @@ class TranscriptLines:
                 yield from self._context(event.said.get("used_pct"))
             case Kind.BEGIN:
                 again = ", which goes on with its conversation" if event.said.get("goes_on") else ""
-                yield f"   {said['agent']}{again}, at {event.at}"
+                yield f"   {said['agent']}{again}, at {event.at[:19].replace('T', ' ')} UTC"
             case Kind.PROMPT:
                 yield f"-- {event.piece}: {said['title']}"
             case Kind.TOOL_USE:
@@ -115,7 +115,7 @@ class TranscriptLines:
             case Kind.ENDED:
                 yield _line(f"{event.piece} {said['ending']}{': ' * bool(said['detail'])}{said['detail']}")
             case Kind.END:
-                yield f"== {said['ending']}: {said['reason']}"
+                yield f"== {said['ending']}" + f": {said['reason']}" * (said["reason"] != said["ending"])
 
     def _judge(self, task_id: str, event: Event) -> str:
         match event.said.get("message_id"):

@@ -45,12 +45,8 @@ class Top(App[None]):
     ENABLE_COMMAND_PALETTE = False
     CSS_PATH = "top.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("1", "go(1)", "Tasks"),
-        Binding("2", "go(2)", "Proposals"),
-        Binding("3", "go(3)", "Plans"),
-        Binding("4", "go(4)", "Fleet"),
-        Binding("5", "go(5)", "Timeline"),
-        Binding("6", "go(6)", "Decided"),
+        Binding("1", "go(1)", "Pages", key_display="1-6"),
+        *(Binding(str(number), f"go({number})", show=False) for number in range(2, 7)),
         Binding("ctrl+c,ctrl+q", "quit", show=False, priority=False),
         Binding("ctrl+z", "suspend_process", show=False),
     ]

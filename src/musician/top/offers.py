@@ -76,6 +76,7 @@ def _offers(
     if may.say:
         yield say_offer(project, task_id)
         yield say_offer(project, task_id, urgent=True)
+    if may.end:
         yield Offer(
             label="Hand to a fresh session",
             title=f"Hand {task_id} to a fresh session; a word to the present one, if you like",

@@ -152,6 +152,7 @@ def task(request: Request) -> HTMLResponse:
         view=view,
         needs=() if desk.is_away else needs,
         offers=offers_to(standing, is_asked=bool(needs)),
+        dependents=service.waits_of(desk.store, view.row.plan_id).after(standing.task_id),
         anomalies=[say_anomaly(found) for found in standing.anomalies],
         used=say_usage(view.usage),
         may_use=say_bounds(bounds_of_task(desk.root, desk.store, desk.settings, view.row)),
