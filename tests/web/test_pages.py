@@ -411,10 +411,10 @@ def test_a_task_is_left_out_and_taken_back(ready: Path, desk: TestClient, call: 
     assert post(desk, "/tasks/task-01/skip", text="not needed")[0] == 303
     assert '<span class="lane skipped">skipped</span>' in desk.get("/").text
     page = desk.get("/tasks/task-01").text
-    assert (">Play again</h2>" in page, ">Leave out</h2>" in page) == (True, False), "it is left out already"
+    assert (">Play again</h2>" in page, ">Skip</h2>" in page) == (True, False), "it is left out already"
     assert post(desk, "/tasks/task-01/retry", text="")[0] == 303
     assert "lane skipped" not in desk.get("/").text
-    assert ">Leave out</h2>" in desk.get("/tasks/task-01").text
+    assert ">Skip</h2>" in desk.get("/tasks/task-01").text
     code, text = post(desk, "/tasks/task-99/retry", text="try harder")
     assert (code, "try harder" in text) == (409, True)
 
@@ -427,8 +427,8 @@ def test_proposals_are_decided_once(claimed: Path, desk: TestClient, call: Call)
     page = desk.get("/proposals").text
     assert ('id="body-1" open>' in page, 'id="body-3" open>' in page) == (True, False)
     assert ("Use tabs" in page, "<script>alert" in page) == (True, False)
-    assert post(desk, "/proposals/2/decline", text="")[0] == 409
-    assert post(desk, "/proposals/2/decline", text="tabs it is")[0] == 303
+    assert post(desk, "/proposals/2/reject", text="")[0] == 409
+    assert post(desk, "/proposals/2/reject", text="tabs it is")[0] == 303
     assert post(desk, "/proposals/1/accept")[0] == 303
     assert "Use tabs: accepted" in desk.get("/proposals").text
     names = login_name()

@@ -109,7 +109,7 @@ def accept(app: App, proposal_id: int, session: str | None) -> None:
 @_conductor_only
 @click.pass_obj
 def reject(app: App, proposal_id: int, text: str, session: str | None) -> None:
-    """Decline a proposal; TEXT says why."""
+    """Reject a proposal; TEXT says why."""
     kept = _desk(app).reject(proposal_id, text, session_id=session)
     show(app, _document(kept), f"proposal {proposal_id} is rejected")
 

@@ -116,7 +116,7 @@ def accept_proposal(
 def reject_proposal(
     store: Store, proposal_id: int, reason: str, *, session_id: str | None = None
 ) -> KeptProposal:
-    """Decline a proposal; ``reason`` says why."""
+    """Reject a proposal; ``reason`` says why."""
     _check_conductor(Act.REJECT, session_id)
     check_said("text", reason)
     with store.write() as tx:

@@ -78,8 +78,8 @@ def _offers(
         yield say_offer(project, task_id, urgent=True)
     if may.end:
         yield Offer(
-            label="Hand to a fresh session",
-            title=f"Hand {task_id} to a fresh session; a word to the present one, if you like",
+            label="Hand off to a fresh session",
+            title=f"Hand {task_id} off to a fresh session; a word to the present one, if you like",
             verb=lambda text: hand_over(root, store, task_id, text or None, settings),
         )
         yield Offer(
@@ -100,11 +100,11 @@ def _offers(
             )
     if may.skip:
         names = ", ".join(waiting)
-        choices: tuple[tuple[str, Dependents | None], ...] = (("Leave out", None),)
+        choices: tuple[tuple[str, Dependents | None], ...] = (("Skip", None),)
         if waiting:
             choices = (
-                (f"Leave out, and {names}, which wait for it", Dependents.SKIP),
-                (f"Leave out; {names} are played without it", Dependents.PLAY),
+                (f"Skip, and {names}, which wait for it", Dependents.SKIP),
+                (f"Skip; {names} are played without it", Dependents.PLAY),
             )
         for label, dependents in choices:
             yield Offer(

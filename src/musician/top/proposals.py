@@ -1,4 +1,4 @@
-"""What musicians propose to keep: looked at, accepted or declined."""
+"""What musicians propose to keep: looked at, accepted or rejected."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -29,9 +29,9 @@ class OfProposal:
 class Proposals(Page):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("a", "accept", "Accept"),
-        Binding("r", "decline", "Decline"),
+        Binding("r", "reject", "Reject"),
     ]
-    ORDERS: ClassVar[frozenset[str]] = frozenset({"accept", "decline"})
+    ORDERS: ClassVar[frozenset[str]] = frozenset({"accept", "reject"})
 
     def __init__(self) -> None:
         super().__init__()
@@ -80,12 +80,12 @@ class Proposals(Page):
                 text=None,
             )
 
-    def action_decline(self) -> None:
+    def action_reject(self) -> None:
         at = self._at()
         if at is not None:
-            self.top.order(f"Decline proposal {at.number}: why not", partial(self._decline, at.number))
+            self.top.order(f"Reject proposal {at.number}: why not", partial(self._reject, at.number))
 
-    def _decline(self, number: int, why: str) -> None:
+    def _reject(self, number: int, why: str) -> None:
         self._desk.reject(number, why, session_id=None)
 
     def _at(self) -> OfProposal | None:

@@ -134,7 +134,7 @@ def accept(desk: Desk, number: str, _: Form) -> None:
     Proposing(root=desk.root, store=desk.as_person).accept(_number(number), session_id=None)
 
 
-def decline(desk: Desk, number: str, form: Form) -> None:
+def reject(desk: Desk, number: str, form: Form) -> None:
     Proposing(root=desk.root, store=desk.as_person).reject(_number(number), form.get("text"), session_id=None)
 
 

@@ -70,7 +70,7 @@ def application(desk: Desk, *, port: int, keys: Keys, token: str) -> Guard:
                     (orders.judge, orders.send, orders.stop, orders.handoff, orders.retry, orders.skip),
                 ),
                 ("/tasks", "/tasks/{}/review", (orders.comment, orders.drop)),
-                ("/proposals", "/proposals", (orders.accept, orders.decline)),
+                ("/proposals", "/proposals", (orders.accept, orders.reject)),
                 ("/plan", "/", (orders.pause, orders.resume)),
             )
             for verb in verbs
