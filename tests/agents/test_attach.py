@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -19,7 +19,7 @@ from musician.store.opening import open_store
 from musician.testing import ClientHome, Received, Reply, ScriptedModel, TerminalClient, say
 from musician.testing.script import Step, Usage
 from musician.testing.waiting import HANG_S, until
-from tests.agents.whole_run import shell_of, surroundings
+from tests.agents.whole_run import shell_of, surroundings, told_if_it_fails
 from tests.needs import refuse
 from tests.surroundings import begin, git
 
@@ -138,6 +138,17 @@ def speak(terminal: TerminalClient, agent: str) -> None:
     terminal.wait_for("that is done.")
 
 
+def nothing_runs(left: list[psutil.Process]) -> None:
+    """Of these; who has ended and was not waited for yet does not."""
+
+    def runs(process: psutil.Process) -> bool:
+        with suppress(psutil.NoSuchProcess):
+            return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+        return False
+
+    until(lambda: not any(map(runs, left)), told=lambda: str(left))
+
+
 READY = {"claude": "❯", "codex": "Ask Codex"}
 ASKS = {"codex": "Would you like to run"}
 LEAVING = {"claude": "/exit", "codex": "/quit"}
@@ -163,7 +174,7 @@ def test_a_person_speaks_with_the_agent_in_the_middle_of_a_run_and_gives_it_back
         refuse(f"a sandbox: {why}")
     with (
         house(tmp_path, agent=agent, sandbox=sandbox) as at,
-        at.musician("run", "PLAN.md") as run,
+        told_if_it_fails(at.musician("run", "PLAN.md")) as run,
     ):
         until(at.begun.exists)
         with at.attach() as terminal:
@@ -185,8 +196,7 @@ def test_a_person_speaks_with_the_agent_in_the_middle_of_a_run_and_gives_it_back
                 terminal.say(LEAVING[agent])
                 assert "given back; its session goes on" in terminal.wait_until_over()
             lines = end_of(run)
-            _, alive = psutil.wait_procs(left, timeout=HANG_S)
-            assert not alive
+            nothing_runs(left)
     assert at.is_same_conversation
     at_release = lines.index("a person speaks with its agent; nothing is prompted meanwhile")
     given_back = lines[at_release + 1]
@@ -207,14 +217,14 @@ def test_a_person_speaks_with_the_agent_in_the_middle_of_a_run_and_gives_it_back
 
 def test_a_session_that_must_leave_takes_its_agent_back_first(tmp_path: Path) -> None:
     """ATTACH: a stop ends the terminal before the session leaves, and what was changed is its own commit."""
-    with house(tmp_path) as at, at.musician("run", "PLAN.md") as run:
+    with house(tmp_path) as at, told_if_it_fails(at.musician("run", "PLAN.md")) as run:
         until(at.begun.exists)
         with at.attach() as terminal:
             speak(terminal, "claude")
             left = psutil.Process(terminal.pid).children(recursive=True)
             assert at.answer("stop", "1")[0] == 0
             assert "its session has ended meanwhile" in terminal.wait_until_over()
-            assert not any(each.is_running() for each in left)
+            nothing_runs(left)
         lines = end_of(run, code=1)
     given_back = next(line for line in lines if line.startswith("given back by the person"))
     assert git(at.tree, "show", f"{given_back.split()[-1]}:hand").strip() == "by hand"
@@ -222,7 +232,7 @@ def test_a_session_that_must_leave_takes_its_agent_back_first(tmp_path: Path) ->
 
 def test_who_outlives_the_session_is_told_that_nobody_takes_the_agent_back(tmp_path: Path) -> None:
     """ATTACH: its process is killed; the conductor ends the terminal before anybody else has the tree."""
-    with house(tmp_path) as at, at.musician("run", "PLAN.md") as run:
+    with house(tmp_path) as at, told_if_it_fails(at.musician("run", "PLAN.md")) as run:
         until(at.begun.exists)
         with at.attach() as terminal:
             speak(terminal, "claude")
@@ -233,7 +243,7 @@ def test_who_outlives_the_session_is_told_that_nobody_takes_the_agent_back(tmp_p
             assert "nobody is there to take it back" in terminal.wait_until_over()
         out, err = run.communicate(timeout=HANG_S)
         assert run.returncode == 0, out + err
-        assert not any(each.is_running() for each in left)
+        nothing_runs(left)
         refs = git(at.project, "for-each-ref", "--format=%(refname)", "refs/musician").split()
         assert any("hand" in git(at.project, "ls-tree", "--name-only", ref) for ref in refs), refs
 

@@ -10,6 +10,7 @@ import pytest
 from musician.testing import ClientHome, Received, ScriptedModel, say, use
 from musician.testing.script import Step
 from musician.testing.waiting import HANG_S, until
+from tests.agents.whole_run import told_if_it_fails
 from tests.surroundings import begin, git
 
 PLAN = """\
@@ -53,7 +54,7 @@ def test_what_is_urgent_interrupts_a_running_command_and_the_step_begins_again_w
             return subprocess.Popen(command, cwd=project, env=home.env, stdout=subprocess.PIPE, text=True)
 
         musician("init").communicate(timeout=HANG_S)
-        with musician("run", "PLAN.md") as run:
+        with told_if_it_fails(musician("run", "PLAN.md")) as run:
             until(pid_file.exists)
             shell = psutil.Process(int(pid_file.read_text()))
             running = [shell, *shell.children(recursive=True)]

@@ -1,7 +1,6 @@
 """The shell agent plays real scripts."""
 
 import re
-import time
 from functools import partial
 from pathlib import Path
 
@@ -49,7 +48,7 @@ class Theatre:
         kind: PieceKind = PieceKind.STEP,
         feedback: str = "",
         env: dict[str, str] | None = None,
-        time_limit_s: float = 60,
+        time_limit_s: float = HANG_S,
     ) -> PieceEnded:
         piece = Piece(
             kind=kind,
@@ -211,14 +210,18 @@ def test_the_tail_is_the_last_lines_bounded_and_printable(theatre: Theatre) -> N
 
 
 def test_out_of_time_is_lost_and_nothing_runs_on(theatre: Theatre) -> None:
-    began_s = time.monotonic()
-    outcome = theatre.perform("echo begun; sleep 300", "touch never", time_limit_s=1)
-    assert time.monotonic() - began_s < 30
-    assert outcome.ending is PieceEnding.LOST
-    assert outcome.detail == "block 1 ran out of time (1 s for the piece)"
-    assert theatre.said.endswith("begun\n")
+    limit_s = 0.5
+    while not theatre.events:  # a busy machine may not come so far in so little time
+        limit_s *= 2
+        assert limit_s < HANG_S
+        outcome = theatre.perform(
+            "echo begun; echo ::context 5%; sleep 900", "touch never", time_limit_s=limit_s
+        )
+        assert outcome.ending is PieceEnding.LOST
+        assert outcome.detail == f"block 1 ran out of time ({limit_s:g} s for the piece)"
+    assert theatre.said.endswith("begun\n::context 5%\n")
     assert not (theatre.tree / "never").exists()
-    assert not is_running(theatre.processes[0])
+    assert not any(map(is_running, theatre.processes))
 
 
 def test_the_time_limit_is_for_the_whole_piece(theatre: Theatre) -> None:

@@ -1,5 +1,6 @@
 """A whole run of ``musician`` with a real agent, whose model is a script and whose surroundings are its own."""
 
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -93,6 +94,19 @@ def house(
         found.run("init")
         (project / ".musician" / "config.toml").write_text(settings, encoding="utf-8")
         yield found
+
+
+@contextmanager
+def told_if_it_fails(started: "subprocess.Popen[str]") -> Iterator["subprocess.Popen[str]"]:
+    """A command that runs on beside a test. Where the test fails meanwhile it is ended, and what it said is told."""
+    with started:
+        try:
+            yield started
+        except BaseException as error:
+            started.send_signal(signal.SIGINT)
+            out, err = started.communicate(timeout=HANG_S)
+            error.add_note(f"{started.args!r} ended with {started.returncode}:\n{out}{err or ''}")
+            raise
 
 
 def claude_shell(command: str) -> ToolUse:

@@ -3,7 +3,6 @@
 import fcntl
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -206,10 +205,8 @@ def test_b10_a_database_that_cannot_be_written_is_answered_in_good_time(
     """What can be known by reading still holds: a musician is not compacted (B10)."""
     assert PATIENCE_S * 2 < 30, "the shortest time limit of a hook that may wait twice"
     monkeypatch.setattr("musician.hooks.hook_context.PATIENCE_S", 0.2)
-    begun = time.monotonic()
-    with trouble(store):  # type: ignore[attr-defined]
+    with trouble(store):  # type: ignore[attr-defined]  # for ever: who answers has not waited for its end
         answered = _ask(hook, event, saying=str(store.path))
-    assert time.monotonic() - begun < 10
     if event == "PreCompact":
         assert "`/clear`" in answered.blocks
     else:

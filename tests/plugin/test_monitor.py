@@ -23,7 +23,7 @@ from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.service import Met, rebind
 from musician.store.sqlite.store import SqliteStore
-from musician.testing.waiting import HANG_S
+from musician.testing.waiting import HANG_S, until
 from tests.said import report as report_of
 
 SETTINGS = Settings()
@@ -196,6 +196,10 @@ class Started:
     """The monitor as a process of a client of its own, which ends when its standard input does."""
 
     client: "subprocess.Popen[str]"
+    bells: Path
+
+    def until_it_listens(self) -> None:
+        until(lambda: any(path.is_socket() for path in self.bells.glob("musician-*/*/*")))
 
     def line(self) -> str:
         out = cast("IO[str]", self.client.stdout)
@@ -234,7 +238,7 @@ def start(
             argv = [sys.executable, "-c", CLIENT, monitor]
             pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
             popen = subprocess.Popen(argv, cwd=repository, env=env, text=True, **pipes)  # type: ignore[call-overload]
-            running.append(Started(popen))
+            running.append(Started(popen, Path(bells)))
             return running[-1]
 
         monkeypatch.setenv("XDG_RUNTIME_DIR", bells)
@@ -249,9 +253,11 @@ def test_a_bell_wakes_it_and_it_ends_with_its_client(
     start: Start, store: SqliteStore, claim: Claim, *, rings: bool
 ) -> None:
     """D11, D11.9: and plain SQL does; no slow look comes within the test's life."""
+    service.deliver(store, claim, tuple(each.id for each in service.unread(store, "task-03")))
     reported(store, claim)
     running = start()
     pid = int(running.line())
+    running.until_it_listens()
     if rings:
         service.send(store, "task-03", "mind the accents")
     else:

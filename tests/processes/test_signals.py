@@ -5,6 +5,8 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -87,6 +89,42 @@ def test_the_signal_is_returned(number: signal.Signals) -> None:
         return stop
 
     assert anyio.run(main) is number
+
+
+class Stopped(Exception):
+    """A signal, as an error."""
+
+
+@contextmanager
+def laid(mark: Path, number: signal.Signals) -> Iterator[Path]:
+    """A file for as long as the block lasts; the signal comes as soon as the file is there."""
+    mark.touch()
+    os.kill(os.getpid(), number)
+    try:
+        yield mark
+    finally:
+        mark.unlink()
+
+
+@pytest.mark.usefixtures("restored")
+@pytest.mark.parametrize("number", signals.STOP_SIGNALS)
+def test_a_signal_that_comes_while_something_is_opened_leaves_nothing_of_it(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    """B32: a bell's socket was left by who was stopped between its opening and the block."""
+    mark = tmp_path / "mark"
+
+    def opened() -> AbstractContextManager[object]:
+        entered = ExitStack()  # as a listener does, it is there before its block is
+        entered.enter_context(laid(mark, number))
+        return entered.pop_all()
+
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises((Stopped, KeyboardInterrupt)), signals.raising_on_signals(lambda _: Stopped(), opened):
+        raise AssertionError("it was begun all the same")
+    assert not mark.exists()
+    assert signal.getsignal(signal.SIGTERM) is before
+    assert not signal.pthread_sigmask(signal.SIG_BLOCK, ())
 
 
 def test_what_was_ignored_at_the_start_stays_ignored(trees: Any) -> None:

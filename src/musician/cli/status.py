@@ -3,6 +3,7 @@
 import math
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -66,7 +67,8 @@ def status(app: App, task_id: str | None, everything: bool, disk: bool, watch: b
     from musician.processes.signals import raising_on_signals
 
     about = () if task_id is None else (task_id,)
-    with raising_on_signals(lambda _: KeyboardInterrupt()), app.shown.listen(*about, journals=True) as ear:
+    listen = partial(app.shown.listen, *about, journals=True)
+    with raising_on_signals(lambda _: KeyboardInterrupt(), listen) as ear:
         print_once()
         sys.stdout.flush()  # whoever reads a pipe waits for it
         while ear.wait(math.inf):

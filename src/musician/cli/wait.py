@@ -1,6 +1,7 @@
 """The command ``wait``: sleeps until the conductor has news (D11)."""
 
 import time
+from functools import partial
 
 import click
 
@@ -45,10 +46,7 @@ def wait(acting: Acting, timeout_s: float) -> None:
     messages; read them with `musician inbox --ack`.
     """
     acting.manual.stand_still()
-    with raising_on_signals(
-        lambda _: KeyboardInterrupt()
-    ):  # as an exception, so that the bell's socket is removed (B32)
-        before, after = _wait(acting.app, acting.claim, time.monotonic() + timeout_s)
+    before, after = _wait(acting.app, acting.claim, time.monotonic() + timeout_s)
     changed = after != before or after.unread > 0
     document = {
         "changed": changed,
@@ -65,7 +63,9 @@ def wait(acting: Acting, timeout_s: float) -> None:
 
 
 def _wait(app: App, claim: Claim, until_s: float) -> tuple[_Snapshot, _Snapshot]:
-    with Parent() as caller, app.store.listen(claim.task_id) as ear:
+    listen = partial(app.store.listen, claim.task_id)
+    # A signal is an exception, so that the bell's socket is removed (B32).
+    with Parent() as caller, raising_on_signals(lambda _: KeyboardInterrupt(), listen) as ear:
         before = now = _look(app, claim)
         while now == before and now.unread == 0:
             left_s = until_s - time.monotonic()

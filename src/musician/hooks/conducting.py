@@ -69,7 +69,7 @@ def wait_for_news(context: "HookContext", session_id: str) -> str:
     if os.environ.get("CLAUDE_CODE_SESSION_ATTENDED") == "1" or os.environ.get("MUSICIAN_HOST"):
         return ""
     store, settings = context.store, context.settings
-    with raising_on_signals(_ended_by), Parent() as client, store.listen() as ear:
+    with Parent() as client, raising_on_signals(_ended_by, store.listen) as ear:
         while not client.is_gone:
             try:
                 lines, agenda = news(context.root, store, settings, session_id, MACHINE)

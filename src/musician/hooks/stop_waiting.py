@@ -5,6 +5,7 @@ client is gone ends, and one that is told to end takes its bell down first (B32)
 """
 
 import time
+from functools import partial
 
 from musician import service
 from musician.processes.parent import Parent
@@ -27,7 +28,8 @@ def wait_for_conductor(context: "HookContext", claim: Claim) -> Decision:
     """Wait until there is something to do, and return that. Raises :class:`ClaimLost` if a successor owns the task."""
     store, settings = context.store, context.settings
     since_s = time.monotonic()
-    with raising_on_signals(_ended_by), Parent() as client, store.listen(claim.task_id) as ear:
+    listen = partial(store.listen, claim.task_id)
+    with Parent() as client, raising_on_signals(_ended_by, listen) as ear:
         while not client.is_gone:
             decision: Decision | None = None
             try:

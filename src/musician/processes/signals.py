@@ -12,10 +12,13 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from types import FrameType
+from typing import TypeVar
 
 import anyio
+
+_T = TypeVar("_T")
 
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
@@ -43,18 +46,27 @@ async def stop_requested() -> signal.Signals:
 
 
 @contextmanager
-def raising_on_signals(error: Callable[[int], BaseException]) -> Iterator[None]:
-    """Raise out of the block, so that it cleans up, where a signal asks to stop; SIGINT does by itself. Main thread."""
+def raising_on_signals(
+    error: Callable[[int], BaseException], opened: Callable[[], AbstractContextManager[_T]]
+) -> Iterator[_T]:
+    """Raise out of the block where a signal asks to stop, so that what was ``opened`` for it is left; SIGINT does by
+    itself. Main thread.
+
+    One that comes while it is being opened waits until it is: what has half begun nobody would leave.
+    """
 
     def stop(number: int, _frame: FrameType | None) -> None:
         raise error(number)
 
-    before = {number: signal.signal(number, stop) for number in heeded(signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    with ExitStack() as held:
+        let_through = signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
+        try:
+            for number in heeded(signal.SIGTERM, signal.SIGHUP):
+                held.callback(signal.signal, number, signal.signal(number, stop))
+            found = held.enter_context(opened())
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, let_through)
+        yield found
 
 
 def heeded(*signals: signal.Signals) -> tuple[signal.Signals, ...]:
