@@ -55,17 +55,24 @@ def raising_on_signals(
     One that comes while it is being opened waits until it is: what has half begun nobody would leave.
     """
 
+    came: list[int] = []
+
+    def wait(number: int, _frame: FrameType | None) -> None:
+        came.append(number)
+
     def stop(number: int, _frame: FrameType | None) -> None:
         raise error(number)
 
     with ExitStack() as held:
-        let_through = signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
-        try:
-            for number in heeded(signal.SIGTERM, signal.SIGHUP):
-                held.callback(signal.signal, number, signal.signal(number, stop))
-            found = held.enter_context(opened())
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, let_through)
+        # Not by a mask: where there are other threads one of them would be given the signal.
+        before = {number: signal.signal(number, wait) for number in heeded(*STOP_SIGNALS)}
+        for number, handler in before.items():
+            held.callback(signal.signal, number, handler)
+        found = held.enter_context(opened())
+        for number, handler in before.items():
+            signal.signal(number, handler if number == signal.SIGINT else stop)
+        for each in came:
+            signal.raise_signal(each)
         yield found
 
 
