@@ -103,7 +103,7 @@ def test_every_line_of_a_pipe_is_an_event_and_the_end_says_what_was_merged(
         "task-02  complete  musician-task-02  1         Make task-02 ✓",
     ]
     assert summary.startswith("greeter is complete: 2 of 2 tasks complete, 2 sessions, in 0:")
-    assert "your branch trunk was moved to it." in summary
+    assert "your branch trunk was moved to the result." in summary
     assert subprocess.run(["git", "cat-file", "-e", "trunk:made-task-02"]).returncode == 0
 
 

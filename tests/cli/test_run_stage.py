@@ -167,23 +167,28 @@ def test_the_smoothness_of_each_phase_is_summed_up_at_the_end(end_of: EndOf) -> 
 def test_work_in_the_users_own_tree_is_not_called_merged(end_of: EndOf) -> None:
     said = end_of(Outcome(ending=Ending.COMPLETE)).summary
     assert "The work is in your working tree." in said
+    assert "branch: `" not in end_of(Outcome(ending=Ending.COMPLETE)).page
     assert "in 1:05" in said
 
 
 @pytest.mark.parametrize(
-    ("moved", "text"),
+    ("moved", "text", "place"),
     [
-        (FastForward(move=Move.MOVED), "your branch trunk was moved to it"),
-        (FastForward(move=Move.ALREADY), "your branch trunk has it all"),
+        (FastForward(move=Move.MOVED), "your branch trunk was moved to the result", "- your branch: `trunk`"),
+        (FastForward(move=Move.ALREADY), "your branch trunk has it all", "- your branch: `trunk`"),
         (
             FastForward(move=Move.NOT_POSSIBLE, reason="it is dirty", command="git merge x"),
             "Your branch was left alone: it is dirty.\nTo take it: git merge x",
+            "- the plan's branch: `musician/",
         ),
     ],
 )
-def test_the_end_says_what_became_of_the_users_branch(end_of: EndOf, moved: FastForward, text: str) -> None:
+def test_the_end_says_what_became_of_the_users_branch_and_which_has_the_work(
+    end_of: EndOf, moved: FastForward, text: str, place: str
+) -> None:
     end = end_of(Outcome(ending=Ending.COMPLETE, moved=moved))
     assert text in end.summary
+    assert place in end.page
     assert cast("dict[str, object]", end.document["branch"])["move"] == moved.move
 
 

@@ -223,7 +223,7 @@ def test_a_terminal_sees_one_table_and_is_left_with_the_final_one(terminal: Call
         "task-02  complete  musician-task-02  1         Make another",
         "",
         "greeter is complete: 2 of 2 tasks complete, 2 sessions, in 0:00.",
-        "Merged and verified in musician/greeter/_integration; your branch trunk was moved to it.",
+        "Merged and verified; your branch trunk was moved to the result.",
         "smoothness of phase 1 (Both): 0.0 on average of 2 submissions, the roughest 0 of 9",
         "What happened, by time: musician timeline. The reports: docs/implementation/reports/",
         "All of it on one page: docs/implementation/reports/greeter-summary.md",

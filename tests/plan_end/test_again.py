@@ -27,7 +27,7 @@ def test_a_cleaned_plan_can_be_run_again_and_amended(house: Path, call: Call) ->
     git(house, "commit", "-qam", "a third")
     call("plan", "amend", path)
     said = call("run", path)
-    assert "your branch trunk was moved to it" in said.out
+    assert "your branch trunk was moved to the result" in said.out
     assert (house / "third.txt").read_text() == "two\n", "it saw what was merged before"
     assert ours(house) == ([], [])
     assert git(house, "status", "--porcelain", "--untracked-files=no") == ""

@@ -28,6 +28,14 @@ def needs(
     return needs_of(project)
 
 
+def test_submodules_are_checked_out_before_all_else() -> None:
+    modules = {".gitmodules": '[submodule "lib"]\n\tpath = lib\n', "lib": ""}
+    assert needs(modules).setup == "git submodule update --init"
+    both = needs({**modules, "package.json": NPM, "package-lock.json": ""})
+    assert both.setup == "git submodule update --init && npm ci"
+    assert needs({".gitmodules": ""}).setup == ""
+
+
 @pytest.mark.parametrize(
     ("files", "test"),
     [

@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 
 from musician.protocol.errors import GitFailed, TreeNotReady
-from musician.trees.cleaning import held_by_tree
+from musician.trees.cleaning import held_by_tree, remove_tree
 from musician.trees.git import Git
 from musician.trees.partial import set_aside_partial
 from musician.trees.root import Root
 from musician.trees.snapshot import changed_files, tree_id
 from musician.trees.status import read_status
 from musician.trees.steps import commit_step, finished_items, last_kept, revert_item
+from musician.trees.submodules import bring_back
 from musician.trees.worktree import Worktree, ensure_worktree
 
 GitCommand = Callable[..., str]
@@ -225,6 +226,60 @@ def test_a_commit_inside_a_submodule_can_be_checked_out_by_the_user(
     assert git(root.path / "sub", "rev-parse", "HEAD") == inside
     assert (root.path / "sub" / "a.txt").read_text() == "inside\n"
     assert git(root.path / "sub", "for-each-ref", "--contains", inside), "no housekeeping takes it away"
+
+
+def test_a_tree_goes_with_its_submodules_once_all_in_them_is_elsewhere(
+    root: Root, library: Path, git: GitCommand
+) -> None:
+    """D32.1: as it was cloned, and with a commit that the user's repository was given."""
+    tree = _with_submodule(root, git)
+    assert list(held_by_tree(root, tree.path, tree.branch)) == []
+    _commit_inside(tree, git)
+    _commit(tree)
+    assert list(held_by_tree(root, tree.path, tree.branch)) == []
+    assert remove_tree(root, tree.path, tree.branch) == ()
+    assert not tree.path.exists()
+
+
+@pytest.mark.parametrize("act", ["stash", "drop", "ignore"])
+def test_a_tree_stays_while_a_submodule_has_what_is_nowhere_else(
+    root: Root, library: Path, git: GitCommand, act: str
+) -> None:
+    """D32.1: a stash, a commit that no branch names any more, a file that git does not look at."""
+    tree = _with_submodule(root, git)
+    inside = tree.path / "sub"
+    match act:
+        case "stash":
+            (inside / "a.txt").write_text("mine\n")
+            git(inside, "stash", "-q")
+        case "drop":
+            _commit_inside(tree, git)
+            git(inside, "reset", "-q", "--hard", "HEAD^")
+        case _:
+            exclude = Path(git(inside, "rev-parse", "--git-path", "info/exclude"))
+            exclude.parent.mkdir(exist_ok=True)
+            exclude.write_text("*.out\n")
+            (inside / "a.out").write_text("mine\n")
+    held = list(held_by_tree(root, tree.path, tree.branch))
+    assert "its submodules have commits in a store of its own" in held
+    assert "repositories of their own: sub" in held
+
+
+def test_a_tree_that_is_brought_back_is_given_no_submodule(
+    root: Root, library: Path, git: GitCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """D31: git would clone each that the user's own tree has, from wherever it comes."""
+    (tmp_path / ".gitconfig").write_text("[protocol.file]\n\tallow = always\n")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    tree = ensure_worktree(root, "greeter", "task-01", "trunk")
+    bring_back(tree.path)
+    assert list((tree.path / "sub").iterdir()) == []
+    tree = _with_submodule(root, git)
+    before = git(tree.path / "sub", "rev-parse", "HEAD")
+    git(tree.path / "sub", "checkout", "-q", "--detach", "HEAD")
+    git(tree.path / "sub", "commit", "-q", "--allow-empty", "-m", "later")
+    bring_back(tree.path)
+    assert git(tree.path / "sub", "rev-parse", "HEAD") == before
 
 
 def test_a_commit_inside_a_submodule_that_the_user_has_no_place_for_is_refused(

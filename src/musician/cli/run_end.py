@@ -77,13 +77,24 @@ class End:
     def page(self) -> str:
         """The page on the plan, as Markdown."""
         places = [
-            ("the plan's branch", self.integration),
+            *self._branch(),
             ("what happened, by time", "musician timeline"),
             ("how long it took", f"musician trace {self.plan_id}"),
             ("the tasks' own reports", "docs/implementation/reports/"),
             ("what an agent said and did", "musician log TASK"),
         ]
         return page(self.account, self._said(is_page=True), places)
+
+    def _branch(self) -> Iterator[tuple[str, str]]:
+        """Yield the branch that has the work. The plan's own goes once the user's has it all."""
+        match self.outcome.moved:
+            case FastForward(move=Move.MOVED | Move.ALREADY):
+                if self.base_branch is not None:
+                    yield "your branch", self.base_branch
+            case None if self.outcome.ending is Ending.COMPLETE:  # played in the user's own tree
+                return
+            case _:
+                yield "the plan's branch", self.integration
 
     @property
     def summary(self) -> str:
@@ -154,7 +165,7 @@ class End:
             case None:
                 yield "The work is in your working tree."
             case FastForward(move=Move.MOVED):
-                yield f"Merged and verified in {self.integration}; your branch {self.base_branch} was moved to it."
+                yield f"Merged and verified; your branch {self.base_branch} was moved to the result."
             case FastForward(move=Move.ALREADY):
                 yield f"Merged and verified; your branch {self.base_branch} has it all."
             case FastForward(move=Move.FAILED, reason=reason, command=command):

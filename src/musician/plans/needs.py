@@ -114,8 +114,9 @@ def needs_of(project: Project) -> Needs:
     """Return what a plan for this project needs to say."""
     found = [(part, ways) for part in _parts(project) if (ways := tuple(_ways(part)))]
     copy = tuple(path for path in project.untracked if _ENVIRONMENT.fullmatch(PurePosixPath(path).name))
+    modules = [("", "git submodule update --init")] if "[submodule" in project.read(".gitmodules") else []
     if not found:
-        return Needs(copy=copy)
+        return Needs(copy=copy, setup=_joined(modules))
     nearest = [each for each in found if _depth(each[0]) == _depth(found[0][0])]
     chosen = [(part, ways[0]) for part, ways in nearest]
     others = [
@@ -127,7 +128,7 @@ def needs_of(project: Project) -> Needs:
     return Needs(
         test=_joined([(part.folder, way.test) for part, way in chosen]),
         besides=tuple(others),
-        setup=_joined([(part.folder, way.setup) for part, way in chosen if way.setup]),
+        setup=_joined([*modules, *((part.folder, way.setup) for part, way in chosen if way.setup)]),
         copy=copy,
         share=tuple(part.path(name) for part, way in chosen for name in way.share),
         notes=tuple(dict.fromkeys(note for _, way in chosen for note in way.notes)),
@@ -273,7 +274,9 @@ def _joined(commands: list[tuple[str, str]]) -> str:
     if len(commands) == 1:
         folder, command = commands[0]
         return f"cd {shlex.quote(folder)} && {command}" if folder else command
-    return " && ".join(f"(cd {shlex.quote(folder)} && {command})" for folder, command in commands)
+    return " && ".join(
+        f"(cd {shlex.quote(folder)} && {command})" if folder else command for folder, command in commands
+    )
 
 
 def _depth(part: _Part) -> int:

@@ -74,7 +74,7 @@ class Piece:
     def look(self) -> str:
         """The command that shows what it holds."""
         if self.tree is None:
-            return f"git log {self.branch} --not HEAD; git branch -D lets go of it"
+            return f"git log {self.branch} --not HEAD; git branch -D {self.branch} lets go of it"
         return f"git -C {shlex.quote(str(self.tree))} status --ignored"
 
 

@@ -21,6 +21,7 @@ from musician.trees.obstacles import hidden_from, place_in
 from musician.trees.registrations import alone_with_trees, checked_out_at, entry_of, is_whole, run_patiently
 from musician.trees.root import Root
 from musician.trees.status import operation_under_way, read_status
+from musician.trees.submodules import that_hold_nothing
 from musician.trees.worktree import place_of, remove_detached_tree
 
 _START = "musician-start"
@@ -72,7 +73,8 @@ def held_by_tree(root: Root, tree: Path, branch: str) -> Iterator[str]:
         return
     if (entry / "locked").exists():
         yield "it is locked (git worktree lock)"
-    if (entry / "modules").exists():
+    modules = that_hold_nothing(root, tree)
+    if any(store not in modules.values() for store in _stores_in(entry / "modules")):
         yield "its submodules have commits in a store of its own"
     under_way = operation_under_way(entry)
     if under_way is not None:
@@ -89,7 +91,7 @@ def held_by_tree(root: Root, tree: Path, branch: str) -> Iterator[str]:
         yield f"commits that no branch holds: {', '.join(each[:12] for each in lost[:_MOST_NAMED])}"
     if git.text("for-each-ref", "--format=%(refname)", "refs/worktree", "refs/bisect", "refs/rewritten"):
         yield "refs that are in no other working tree"
-    inner = list(_repositories_in(tree))
+    inner = [path for path in _repositories_in(tree) if path not in modules]
     if inner:
         yield f"repositories of their own: {named(inner, _MOST_NAMED)}"
     unseen = [path for path in hidden_from(git) if os.path.lexists(place_in(tree, path))]
@@ -217,6 +219,14 @@ def _repositories_in(tree: Path) -> Iterator[bytes]:
         folders[:] = [
             each for each in folders if not _is_tagged(Path(os.fsdecode(folder), os.fsdecode(each)))
         ]
+
+
+def _stores_in(folder: Path) -> Iterator[Path]:
+    """Yield the git folders of submodules. A submodule's name may have slashes."""
+    for place, folders, files in os.walk(folder):
+        if "HEAD" in files:
+            yield Path(place).resolve()
+            folders.clear()
 
 
 def _ignored_of_others(root: Root, tree: Path) -> Iterator[str]:

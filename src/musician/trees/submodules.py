@@ -3,10 +3,11 @@
 A submodule that is checked out in a linked tree has its objects in that tree's own git folder. A commit made there
 exists nowhere else, and goes with the tree; the user's branch would name what nobody can check out. So it is fetched
 into the repository that the user's own checkout of the submodule uses, and kept there by a ref; or it is published
-already; or the step is not done.
+already; or the step is not done. So a tree whose submodules have nothing but what is there or published can go.
 """
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from musician.protocol.errors import TreeNotReady
@@ -80,10 +81,54 @@ def keep_commit(root: Root, tree: Path, path: bytes, commit: str, *, branch: str
 def bring_back(tree: Path) -> None:
     """Check out in each submodule the commit that the tree names, after the tree was brought back.
 
+    Only where it is checked out already: git would clone each that the user's own tree has, from wherever it comes.
     What is edited inside stays: nothing of ours keeps it.
     """
-    if (tree / ".gitmodules").exists():
-        Git(tree).run("submodule", "--quiet", "update", "--checkout", "--no-fetch", accept=(0, 1, 128))
+    top = os.fsencode(tree)
+    there = [path for _, path in submodules_named(tree) if os.path.lexists(os.path.join(top, path, b".git"))]
+    if there:
+        words = ("submodule", "--quiet", "update", "--checkout", "--no-fetch", "--")
+        Git(tree).run(*words, *map(os.fsdecode, there), accept=(0, 1, 128))
+
+
+def that_hold_nothing(root: Root, tree: Path) -> dict[bytes, Path]:
+    """Return the submodules checked out in a tree of which all is elsewhere, by their paths, with their git folders.
+
+    Not one with files that git ignores, or with submodules of its own: what those are is not known.
+    """
+    found = {}
+    for name, path in submodules_named(tree):
+        place = tree / os.fsdecode(path)
+        store = git_dir_of(place)
+        if (
+            store is None
+            or (place / ".git").is_dir()
+            or (store / "modules").exists()
+            or _ignores_files(place)
+        ):
+            continue
+        made = _run(
+            store, "rev-list", "--all", "--reflog", "HEAD", "--not", "--remotes", "--", accept=(0, 128)
+        )
+        own = list(map(os.fsdecode, made.stdout.split()))
+        of_user = _store_of_user(root, path, name)
+        is_elsewhere = not own or (of_user is not None and _holds(of_user, own))
+        if made.returncode == 0 and is_elsewhere:
+            found[path] = store
+    return found
+
+
+def _ignores_files(place: Path) -> bool:
+    return bool(
+        Git(place).records("ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z")
+    )
+
+
+def _holds(git_dir: Path, commits: Sequence[str]) -> bool:
+    """Whether refs of a repository hold all of these commits."""
+    if not all(_has(git_dir, each) for each in commits):
+        return False
+    return not _run(git_dir, "rev-list", "-1", *commits, "--not", "--all", "--").stdout
 
 
 def _store_of_user(root: Root, path: bytes, name: str) -> Path | None:
