@@ -231,7 +231,7 @@ def test_a_commit_inside_a_submodule_can_be_checked_out_by_the_user(
 def test_a_tree_goes_with_its_submodules_once_all_in_them_is_elsewhere(
     root: Root, library: Path, git: GitCommand
 ) -> None:
-    """D32.1: as it was cloned, and with a commit that the user's repository was given."""
+    """As it was cloned, and with a commit that the user's repository was given."""
     tree = _with_submodule(root, git)
     assert list(held_by_tree(root, tree.path, tree.branch)) == []
     _commit_inside(tree, git)
@@ -245,7 +245,7 @@ def test_a_tree_goes_with_its_submodules_once_all_in_them_is_elsewhere(
 def test_a_tree_stays_while_a_submodule_has_what_is_nowhere_else(
     root: Root, library: Path, git: GitCommand, act: str
 ) -> None:
-    """D32.1: a stash, a commit that no branch names any more, a file that git does not look at."""
+    """A stash, a commit that no branch names any more, a file that git does not look at."""
     tree = _with_submodule(root, git)
     inside = tree.path / "sub"
     match act:
@@ -268,7 +268,7 @@ def test_a_tree_stays_while_a_submodule_has_what_is_nowhere_else(
 def test_a_tree_that_is_brought_back_is_given_no_submodule(
     root: Root, library: Path, git: GitCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """D31: git would clone each that the user's own tree has, from wherever it comes."""
+    """Git would clone each that the user's own tree has, from wherever it comes."""
     (tmp_path / ".gitconfig").write_text("[protocol.file]\n\tallow = always\n")
     monkeypatch.setenv("HOME", str(tmp_path))
     tree = ensure_worktree(root, "greeter", "task-01", "trunk")
