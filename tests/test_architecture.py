@@ -40,6 +40,14 @@ def test_no_word_of_the_glossary_is_explained_twice() -> None:
     assert [word for word, count in Counter(rows).items() if count > 1] == []
 
 
+def test_every_table_of_the_database_is_named() -> None:
+    schema = (SOURCE / "store" / "sqlite" / "schema.sql").read_text(encoding="utf-8")
+    tables = set(re.findall(r"^CREATE TABLE (\w+)", schema, re.M))
+    assert "journal" in tables
+    listed = TEXT[TEXT.index("## What the database holds") : TEXT.index("The first newer program")]
+    assert tables == {name for name in re.findall(r"`(\w+)`", listed) if "." not in name}
+
+
 def test_every_document_it_links_exists() -> None:
     linked = re.findall(r"\]\(([^)#:]+)\)", TEXT)
     assert linked
