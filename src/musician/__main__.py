@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import NoReturn
 
+from musician import interruption
+from musician.interruption import INTERRUPTED
 from musician.own_python import leave_users_path
 
-INTERRUPTED = 130
 _GARBAGE_AFTER = 50_000
 """Objects made; what a start makes stays, and to look through it again and again is a twentieth of the time."""
 
@@ -21,6 +22,7 @@ def main() -> NoReturn:
     At once: everything is closed and written by then, and taking an interpreter down tidily takes as long as a quarter
     of a short command.
     """
+    interruption.end_at_once()
     gc.set_threshold(_GARBAGE_AFTER)
     leave_users_path()
     _speak_utf8()
@@ -29,11 +31,17 @@ def main() -> NoReturn:
 
 def run_to_the_end(argv: Sequence[str]) -> int:
     """Run one command and leave nothing to be done but to end the process; the exit code."""
-    code = run_command(argv)
+    interruption.end_at_once()
+    try:
+        code = run_command(argv)
+        for stream in (sys.stdout, sys.stderr):  # who reads may stand still: this can be interrupted
+            with suppress(OSError, ValueError, AttributeError):
+                stream.flush()
+        interruption.end_at_once()
+    except KeyboardInterrupt:
+        interruption.end_at_once()
+        code = INTERRUPTED
     atexit._run_exitfuncs()
-    for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError, AttributeError):
-            stream.flush()
     return code
 
 

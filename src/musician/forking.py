@@ -21,7 +21,6 @@ from musician.processes import leash
 
 PRELOADED = (
     "anyio._backends._asyncio",
-    "anyio._core._signals",
     "musician.cli.main",
     "musician.cli.work",
     "musician.service.conversations",

@@ -134,6 +134,22 @@ def test_a_signal_ends_a_wait_with_130_and_without_a_word(
     assert not list(bells.glob("*/*/*"))
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("arguments", ["status --watch", "log -f task-01"])
+def test_a_signal_ends_what_looks_on_with_130_and_without_a_complaint(
+    claimed: Path, command: tuple[str, ...], bells: Path, arguments: str, number: signal.Signals
+) -> None:
+    """B32: and takes its bell down."""
+    looking = subprocess.Popen(
+        [*command, *arguments.split()], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
+    until(lambda: any(bells.glob("*/*/*")))
+    looking.send_signal(number)
+    _, err = looking.communicate(timeout=HANG_S)
+    assert (looking.returncode, err) == (130, "")
+    assert not list(bells.glob("*/*/*"))
+
+
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [

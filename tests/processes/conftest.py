@@ -11,6 +11,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from musician.testing.waiting import HANG_S
+
 MARK = "MUSICIAN_TEST_TREE"
 
 STUBBORN = """
@@ -83,7 +85,7 @@ def stubborn() -> str:
 
 @pytest.fixture
 def until() -> Callable[..., None]:
-    def wait(condition: Callable[[], object], *, bound_s: float = 60.0) -> None:
+    def wait(condition: Callable[[], object], *, bound_s: float = HANG_S) -> None:
         """Where the system gives no event: look again and again, up to a bound."""
         deadline = time.monotonic() + bound_s
         while not condition():

@@ -290,6 +290,53 @@ def _struck(process: "subprocess.Popen[str]") -> bool:
     return process.poll() is not None
 
 
+@pytest.mark.parametrize(
+    ("where", "number", "told"),
+    [
+        ("before:musician.cli.main:run", signal.SIGINT, ""),
+        ("before:musician.cli.main:run", signal.SIGTERM, ""),
+        ("before:musician.cli.run:lock_plan_file", signal.SIGHUP, ""),
+        ("after:musician.cli.run:lock_plan_file", signal.SIGTERM, ""),
+        ("before:musician.runtime.conductor.conduct:hold_conductor_lock", signal.SIGINT, "State saved"),
+        ("before:musician.runtime.conductor.conduct:PlanRun", signal.SIGTERM, "State saved"),
+        ("before:musician.service:interrupt_conducting", signal.SIGHUP, "waits for you"),
+        ("before:atexit:_run_exitfuncs", signal.SIGTERM, "waits for you"),
+    ],
+)
+def test_whenever_a_run_is_stopped_it_ends_with_130_or_as_it_would_have_ended(
+    stage: "Stage", where: str, number: signal.Signals, told: str
+) -> None:
+    """While it is imported, before it listens, and once it is over."""
+    begin(stage, review="human")
+    conductor = stage.start("run", "PLAN.md", **stage.armed("run", where), MUSICIAN_TEST_STOP="1")
+    stage.until(lambda: stage.stopped(conductor.pid))
+    conductor.send_signal(number)
+    os.kill(conductor.pid, signal.SIGCONT)
+    ended = stage.end(conductor)
+    would_have = 1 if "interrupt_conducting" in where else INTERRUPTED
+    assert (ended.code, ended.err) == (would_have, ""), (ended, stage.told())
+    assert told in ended.out if told else not ended.out, ended
+    stage.check_quiet()
+    assert stage.conduct().code == 1
+    assert [ask.kind for ask in service.open_asks(stage.store)] == ["review"]
+    assert {each.exit_reason for each in stage.view("task-01").sessions} <= {None, ENDED_WAITING}
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_worker_that_is_stopped_between_two_looks_says_so(stage: "Stage", number: signal.Signals) -> None:
+    begin(stage)
+    stage.lock()
+    where = stage.armed("worker", "before:musician.runtime.fleet:claimable")
+    worker = stage.start("worker", **where, MUSICIAN_TEST_STOP="1")
+    stage.until(lambda: stage.stopped(worker.pid))
+    worker.send_signal(number)
+    os.kill(worker.pid, signal.SIGCONT)
+    ended = stage.end(worker)
+    assert (ended.code, ended.err) == (INTERRUPTED, ""), ended
+    assert ended.out.endswith("interrupted\n")
+    stage.check_quiet()
+
+
 def test_a_signal_before_anything_was_played_is_heard_too(stage: "Stage") -> None:
     """The claim is made, the tree is not: the session still says why it ends."""
     begin(stage)

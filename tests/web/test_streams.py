@@ -11,6 +11,7 @@ import tracemalloc
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
+from itertools import pairwise
 from pathlib import Path
 from types import AsyncGeneratorType
 
@@ -27,6 +28,8 @@ from tests.surroundings import Call
 from tests.web.conftest import Served
 
 DROPS, OPEN = 200, 50
+ROUNDS = 6
+"""What pages leave grows in each; one more thread, or a file of Python's that is read late, in one of them."""
 MOST_LEFT_BYTES = 100
 """Of a page that was dropped; its stream alone takes thousands."""
 
@@ -104,11 +107,11 @@ def test_pages_that_come_and_go_leave_nothing_behind(ready: Path, command: tuple
 
 def test_a_page_that_was_dropped_leaves_no_object_and_no_memory(ready: Path) -> None:
     """B42: what a server keeps of a page is gone with it; what it keeps for all pages is there after the first ones."""
-    found: list[tuple[int, int, int]] = []
+    found: list[tuple[int, int]] = []
 
     def come_and_go(address: str) -> None:
         browser = Browser(address)
-        for _ in range(3):
+        for _ in range(ROUNDS):
             for number in range(DROPS // 2):
                 browser.load(("/", "/timeline", "/tasks/task-01")[number % 3])
                 with browser.stream() as stream:
@@ -118,13 +121,13 @@ def test_a_page_that_was_dropped_leaves_no_object_and_no_memory(ready: Path) -> 
             until(all_ended)
             gc.collect()
             tasks = [each for each in gc.get_objects() if isinstance(each, asyncio.Task)]
-            found.append((len(streams()), len(tasks), tracemalloc.get_traced_memory()[0]))
+            found.append((len(tasks), tracemalloc.get_traced_memory()[0]))
+            assert not streams()
+            if any(nothing_more(*two) for two in pairwise(found)):
+                return
+        raise AssertionError(f"each {DROPS // 2} pages left more (tasks, bytes): {found}")
 
     serve_here(ready, come_and_go)
-    _, (left, tasks, before), (left_later, tasks_later, after) = found
-    assert (left, left_later) == (0, 0)
-    assert tasks_later == tasks
-    assert after - before < DROPS // 2 * MOST_LEFT_BYTES
 
 
 def test_a_connection_without_a_request_is_ended_and_a_stream_is_not(
@@ -150,6 +153,18 @@ def test_a_connection_without_a_request_is_ended_and_a_stream_is_not(
     serve_here(ready, dawdle)
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_who_has_read_the_address_may_end_the_server(
+    ready: Path, command: tuple[str, ...], number: signal.Signals
+) -> None:
+    """It may not listen yet in that moment."""
+    with Served(ready, command) as desk:
+        desk.process.send_signal(number)
+        desk.process.wait(HANG_S)
+        assert desk.end() == 0
+    assert desk.complaints == ""
+
+
 def test_the_head_of_a_stream_has_no_stream(ready: Path, command: tuple[str, ...]) -> None:
     with Served(ready, command) as desk:
         browser = Browser(desk.address)
@@ -157,6 +172,10 @@ def test_the_head_of_a_stream_has_no_stream(ready: Path, command: tuple[str, ...
             for _ in range(2):  # on one connection: the first answer has come to its end
                 line.request("HEAD", "/events", headers=browser.headers)
                 assert line.getresponse().read() == b""
+
+
+def nothing_more(before: tuple[int, int], after: tuple[int, int]) -> bool:
+    return after[0] <= before[0] and after[1] - before[1] < DROPS // 2 * MOST_LEFT_BYTES
 
 
 def serve_here(folder: Path, client: Callable[[str], None]) -> None:

@@ -11,13 +11,13 @@ import sys
 
 import click
 
+from musician.interruption import INTERRUPTED
 from musician.processes.output import printable
 from musician.protocol.errors import InvalidPlan, MusicianError, PlanChanged
 
 FAILED = 1
 USAGE = 2
 INTERNAL = 70
-INTERRUPTED = 130
 BROKEN_PIPE = 141
 """The exit code that a shell reports for a program ended by SIGPIPE."""
 _OF_OUTPUT = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF})

@@ -8,6 +8,7 @@ from typing import cast
 
 import click
 
+from musician import interruption
 from musician.cli.context import App
 from musician.cli.faults import explain
 from musician.cli.options import database_option
@@ -80,6 +81,7 @@ class Lazy(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module = import_module(f"musician.cli.{COMMANDS[cmd_name]}")
+        interruption.interrupt()
         return cast("click.Command", getattr(module, cmd_name.replace("-", "_")))
 
 

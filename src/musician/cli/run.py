@@ -12,13 +12,15 @@ from click.core import ParameterSource
 
 from musician.cli.clean import stays
 from musician.cli.context import App
-from musician.cli.faults import FAILED, INTERRUPTED
+from musician.cli.faults import FAILED
 from musician.cli.options import PlanFile, agent_option, command
 from musician.cli.render import note
 from musician.cli.run_time import local_minute
 from musician.cli.run_view import View
+from musician.interruption import INTERRUPTED
 from musician.plans.model import Answers, Review
 from musician.processes.of_session import without_session
+from musician.processes.signals import hearing_stops
 from musician.protocol.arguments import as_argument
 from musician.protocol.errors import MusicianError
 from musician.reporting.plan_list import say_left_open
@@ -145,7 +147,7 @@ def run(
     )
     for each in (*filter(None, map(say_left_open, away)), *notes_at_the_start(app.root, app.store, locked)):
         note(each)
-    with view:
+    with view, hearing_stops():  # from the first moment to the last word
         outcome = anyio.run(notifier.beside, play)
         end = view.end(outcome)
     if outcome.ending is Ending.COMPLETE and not is_kept:

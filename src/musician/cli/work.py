@@ -6,9 +6,10 @@ import anyio
 import click
 
 from musician.cli.context import App
-from musician.cli.faults import FAILED, INTERRUPTED
+from musician.cli.faults import FAILED
 from musician.cli.options import agent_option, command, force_option, session_option, task_argument
 from musician.cli.render import show
+from musician.interruption import INTERRUPTED
 from musician.processes.machine import MACHINE
 from musician.protocol.musician.ready import End, EndKind
 from musician.runtime.musician.work import play_task
@@ -71,12 +72,14 @@ def worker(
 
     A conductor must run as well: it reviews and merges. The worker ends when every task is complete.
     """
+    from musician.processes.signals import hearing_stops
     from musician.runtime.fleet import Parting, work_on  # slow to import
 
     app.wait_as_long_as_a_claim()
     limit_s = 0.0 if once else idle_limit_s
     play = partial(work_on, settings=app.settings, agent=agent, idle_limit_s=limit_s, owns_process=True)
-    parting, played = anyio.run(play, app.root, app.store)
+    with hearing_stops():  # between two tasks as well
+        parting, played = anyio.run(play, app.root, app.store)
     document = {
         "ending": parting,
         "played": [{"task_id": task_id, "end": end.kind, "reason": end.reason} for task_id, end in played],

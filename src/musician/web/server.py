@@ -4,9 +4,10 @@ A stop ends the open streams first: the server would wait for them, as they end 
 """
 
 import secrets
+import signal
 import socket
-from collections.abc import AsyncIterator, Callable
-from contextlib import ExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from functools import partial
 from typing import Any
 
@@ -18,6 +19,7 @@ from starlette.responses import Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from musician.interruption import STOP_SIGNALS, heeded
 from musician.project import Project
 from musician.protocol.errors import CommitGone, MusicianError, UnknownPlan, UnknownTask
 from musician.web import orders, pages
@@ -98,6 +100,16 @@ class _Server(uvicorn.Server):
         super().__init__(config)
         self._on_stop = on_stop
 
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Take SIGHUP as well, and leave what was ignored when this program started."""
+        before = {number: signal.signal(number, self.handle_exit) for number in heeded(*STOP_SIGNALS)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
     def handle_exit(self, sig: int, frame: Any) -> None:  # noqa: ARG002
         """Take the signal as a wish to end, which is no failure; whoever sends a second one will not wait."""
         self.force_exit = self.should_exit
@@ -106,8 +118,9 @@ class _Server(uvicorn.Server):
 
 
 def serve(project: Project, *, port: int | None, read_only: bool, on_ready: Callable[[str], None]) -> None:
-    """Serve until SIGINT or SIGTERM. ``on_ready`` is told the address to open; OSError if the port is taken.
+    """Serve until a signal asks to stop. ``on_ready`` is told the address to open; OSError if the port is taken.
 
+    Main thread only.
     Without a ``port`` it takes the one of the last time, or a free one. It listens at 127.0.0.1, for who forwards that
     from another machine, and at the repository's own address, where a cookie meets nobody else (``keys``).
     """
@@ -134,8 +147,9 @@ def serve(project: Project, *, port: int | None, read_only: bool, on_ready: Call
             http=PromptConnection,
         )
         server = _Server(config, desk.news.stop)
-        on_ready(f"http://{address}:{found}{ENTRANCE}?token={guard.token}")
-        anyio.run(partial(server.serve, sockets=listening))
+        with server.capture_signals():  # whoever has read the address may ask it to end
+            on_ready(f"http://{address}:{found}{ENTRANCE}?token={guard.token}")
+            anyio.run(partial(server.serve, sockets=listening))
 
 
 def _listening(opened: ExitStack, address: str, last: int, port: int | None) -> socket.socket:
