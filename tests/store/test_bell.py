@@ -117,6 +117,35 @@ def test_who_waits_for_several_tasks_has_one_bell_and_leaves_none(database: Path
     assert list(base_of(runtime).iterdir()) == []
 
 
+INTERRUPTED = """
+import atexit, os, sys
+from pathlib import Path
+from musician.store.bell import Bell
+when, make = sys.argv[2], os.link
+
+def link(*arguments):
+    if when == "before": raise KeyboardInterrupt
+    make(*arguments)
+    if when == "after": raise KeyboardInterrupt
+
+os.link = link
+try:
+    Bell(Path(sys.argv[1]), "task-01", "task-02")
+except KeyboardInterrupt:
+    pass
+atexit._run_exitfuncs()
+os._exit(0)
+"""
+
+
+@pytest.mark.parametrize("when", ["before", "after", "nobody has it yet"])
+def test_who_is_interrupted_while_it_hangs_a_bell_leaves_none(
+    database: Path, runtime: Path, when: str
+) -> None:
+    subprocess.run([sys.executable, "-c", INTERRUPTED, str(database), when], check=True, timeout=HANG_S)
+    assert list(base_of(runtime).iterdir()) == []
+
+
 def test_an_event_loop_can_watch_a_bell(database: Path) -> None:
     with Bell(database, "task-01") as bell:
         assert select.select([bell], [], [], 0)[0] == []

@@ -18,6 +18,7 @@ path and the task's id are. Waiters and ringers may have different surroundings:
 waiter could have chosen.
 """
 
+import atexit
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -76,10 +77,12 @@ class Bell(AbstractContextManager["Bell"]):
         import socket  # slow to load, and a writer without waiters needs none
 
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
+        self._paths: list[str] = []
+        atexit.register(self.close)  # a Ctrl-C may come before anybody has us in a ``with``
         try:
-            self._paths = _bind(self._socket, database, task_ids)
+            _bind(self._socket, database, task_ids, self._paths)
         except BaseException:
-            self._socket.close()
+            self.close()
             raise
 
     def fileno(self) -> int:
@@ -101,33 +104,36 @@ class Bell(AbstractContextManager["Bell"]):
 
     def close(self) -> None:
         """Leave, and take the folders along where nobody else waits. Closing twice is harmless."""
-        if self._socket.fileno() < 0:
-            return
         self._socket.close()
         _leave(self._paths)
+        atexit.unregister(self.close)
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
 
-def _bind(waiter: "socket.socket", database: Path, task_ids: Sequence[str]) -> list[str]:
-    """Bind in the first place that will have us, and be found under every task there; the paths."""
+def _bind(waiter: "socket.socket", database: Path, task_ids: Sequence[str], paths: list[str]) -> None:
+    """Bind in the first place that will have us, and be found under every task there.
+
+    ``paths`` gets each before it is made, so that whoever interrupts this can leave it.
+    """
     refusal: OSError = FileNotFoundError("no folder for wake-ups: its path would be too long everywhere")
     for base in _bases():
-        paths: list[str] = []
+        is_bound = False
         try:
             _make_private(base)
             for folder in _folders(database, task_ids, (base,)):
                 path = os.path.join(folder, os.urandom(_SOCKET_NAME_BYTES).hex())
-                _enter(folder, partial(os.link, paths[0], path) if paths else partial(waiter.bind, path))
                 paths.append(path)
+                _enter(folder, partial(os.link, paths[0], path) if is_bound else partial(waiter.bind, path))
+                is_bound = True
         except OSError as error:
-            _leave(paths)
-            if paths:
+            if is_bound:
                 raise  # a bound socket cannot be bound again
+            paths.clear()
             refusal = error
         else:
-            return paths
+            return
     raise refusal
 
 
@@ -143,8 +149,9 @@ def _enter(folder: str, appear: Callable[[], object]) -> None:
 
 def _leave(paths: Iterable[str]) -> None:
     for path in paths:
-        with suppress(OSError):  # another waiter uses the folder, or has removed it already
+        with suppress(OSError):  # it was not made yet, or a ringer has swept it away
             os.unlink(path)
+        with suppress(OSError):  # another waiter uses the folder, or has removed it already
             os.rmdir(os.path.dirname(path))
 
 
