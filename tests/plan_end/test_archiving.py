@@ -52,6 +52,10 @@ def test_the_work_of_an_archived_plan_is_looked_at_and_its_log_read(house: Path,
     assert call("log", "task-02").out != log
     shown = call("review", "show", "task-02", "--plan", "first").out
     assert "look at it: musician review diff task-02 --plan first" in shown
+    assert "(its branch is gone)" in shown
+    status = call("status", "--plan", "first").out
+    assert "conductor: none: the plan is archived" in status
+    assert "conductor: none at work; `musician run" in call("status").out, "the second was not begun"
     assert "answer it" not in shown
     assert "+two" in call("review", "diff", "task-02", "--plan", "first").out
     call("review", "checkout", "task-02", "--plan", "first")
@@ -95,6 +99,7 @@ def test_what_is_restored_is_as_it_was(house: Path, call: Call) -> None:
     refused = call("run", path, expect=4).err
     assert "plan restore first" in refused
     call("plan", "restore", "first")
+    assert "is not archived" in call("plan", "restore", "first", expect=4).err
     # Its session was found dead when the plan was abandoned, and the task was freed: that comes after what was.
     assert call("timeline", "--json").json["timeline"][: len(before)] == before
     assert call("history", "task-02", "--json").json["history"][: len(history)] == history
@@ -159,7 +164,8 @@ def test_dropping_says_what_is_lost_and_asks(
     call("plan", "archive", "first")
     head = git(house, "rev-parse", "HEAD")
     monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
-    asked = call("plan", "drop", "first", expect=130)
+    asked = call("plan", "drop", "first", expect=1)
+    assert asked.err.endswith("first stays\n")
     assert "the record of its tasks, 2 of 2 tasks complete" in asked.err
     call("plan", "show", "first")
     call("plan", "drop", "first", "--yes")

@@ -4,6 +4,7 @@ import click
 
 from musician import service
 from musician.cli.context import App
+from musician.cli.faults import FAILED
 from musician.cli.options import command, plan_argument
 from musician.cli.render import Rows, fields, pairs, show, show_text
 from musician.processes.output import printable
@@ -70,7 +71,7 @@ def show_plan(app: App, plan_id: str) -> None:
         {**document, "tasks": [fields(task) for task in tasks], "text": row.text},
         pairs(told),
         Rows(headings=("TASK", "STATE", "PHASE", "TITLE"), rows=rows),
-        f"more: musician status|timeline|messages TASK|log TASK|review show TASK --plan {plan_id}",
+        f"more: musician status --plan {plan_id}; timeline, messages, log and review show take it, too",
     )
 
 
@@ -119,7 +120,9 @@ def drop(app: App, plan_id: str, yes: bool) -> None:
             " (messages, history, journals, verifications, usage) and the logs of their sessions",
             err=True,
         )
-        click.confirm("Drop it?", abort=True, err=True)
+        if not click.confirm("Drop it?", err=True):
+            click.echo(f"{plan_id} stays", err=True)
+            click.get_current_context().exit(FAILED)
     left = drop_plan(app.root, app.store, plan_id)
     show(app, {"plan_id": plan_id, "dropped": True, "left": list(left)}, f"{plan_id} is dropped")
     if left:

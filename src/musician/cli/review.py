@@ -149,8 +149,9 @@ def _work_lines(task_id: str, work: Work | None, of_plan: str) -> list[str]:
         return []
     changed = [f"  {as_name(each.path)} ({_extent(each)})" for each in work.files[:_MOST_FILES]]
     more = len(work.files) - len(changed)
+    where = f"branch {work.branch}" if work.has_branch else f"commit {work.commit:.12} (its branch is gone)"
     return [
-        f"its work: branch {work.branch}" + ("" if work.tree is None else f", tree {work.tree}"),
+        f"its work: {where}" + ("" if work.tree is None else f", tree {work.tree}"),
         *(changed or ["  no file has changed so far"]),
         *([f"  and {more} more"] if more else []),
         *([f"look at it: musician review diff {task_id}{of_plan} (or checkout, open)"] if work.files else []),

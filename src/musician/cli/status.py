@@ -253,13 +253,18 @@ def _anomaly(found: "Anomaly") -> str:
 
 
 def _conductor(app: App, row: TaskRow | None, plans: Sequence[PlanRow]) -> str:
+    if app.is_archived:
+        return "none: the plan is archived"
+    is_over = bool(plans) and all(plan.finished_at is not None for plan in plans)
     match None if row is None else row.state:
         case None:
             return "none so far"
         case State.WORKING if row is not None:
             return f"at work, heartbeat {_life(app, row)}"
-        case State.COMPLETE:
+        case State.COMPLETE if is_over:
             return "its plan is complete"
+        case State.COMPLETE if not plans:
+            return "none at work"
     unfinished = [plan.path for plan in plans if plan.finished_at is None]
     file = as_argument(unfinished[0]) if len(unfinished) == 1 else "PLAN"
     return f"none at work; `musician run {file}` goes on"

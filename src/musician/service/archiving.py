@@ -58,7 +58,13 @@ def restore_plan(
     """Take an archived plan's rows back as they were. :class:`PlanStands` if its ids are another's by now."""
     with store.write() as tx:
         if tx.one(Plans.archive, plan_id=plan_id) is None:
-            raise UnknownPlan(plan_id=plan_id)
+            if tx.one(Plans.plan, plan_id=plan_id) is None:
+                raise UnknownPlan(plan_id=plan_id)
+            raise PlanStands(
+                plan_id=plan_id,
+                reason="is not archived",
+                remedy=f"there is nothing to restore: musician plan show {plan_id}",
+            )
         if not out_of.is_file():
             raise PlanStands(
                 plan_id=plan_id,

@@ -22,10 +22,14 @@ _SHORT = 12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """``start`` and ``commit`` are what to compare; ``tree`` is None where there is no working tree any more."""
+    """``start`` and ``commit`` are what to compare; ``tree`` is None where there is no working tree any more.
+
+    ``has_branch`` says whether ``branch`` is there still: it goes when it is merged.
+    """
 
     folder: Path
     branch: str
+    has_branch: bool
     tree: Path | None
     start: str
     commit: str
@@ -47,7 +51,8 @@ def work_of(root: Root, plan_id: str | None, task_id: str, *, submitted: str | N
     """
     git = Git(root.path)
     branch = branch_of(plan_id or NO_PLAN, task_id)
-    commit = git.commit_id(full_ref(branch)) or (submitted and git.commit_id(submitted))
+    of_branch = git.commit_id(full_ref(branch))
+    commit = of_branch or (submitted and git.commit_id(submitted))
     if not commit:
         return None
     start = _start_of(git, plan_id, task_id, commit)
@@ -55,6 +60,7 @@ def work_of(root: Root, plan_id: str | None, task_id: str, *, submitted: str | N
     return Work(
         folder=root.path,
         branch=branch,
+        has_branch=of_branch is not None,
         tree=tree if tree.is_dir() else None,
         start=start,
         commit=commit,
