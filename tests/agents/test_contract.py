@@ -35,7 +35,7 @@ from musician.protocol.musician.inputs import (
     QuestionTold,
 )
 from musician.protocol.rules.deviations import Severity
-from musician.protocol.spending import Usage
+from musician.protocol.spending import Spending, Usage, spending_of
 from musician.testing import ClientHome, ScriptedModel
 from musician.testing import scripted_agent as scripted
 from musician.testing.acp_homes import agent_home, find_agents, path_of
@@ -146,6 +146,12 @@ class Theatre:
             time_limit_s=time_limit_s,
         )
         return await session.play(piece, self.tell)
+
+    async def spent(self, session: AgentSession, item: str) -> Spending | None:
+        """Play an item, and return what was told of its usage."""
+        before = len(self.events)
+        assert (await self.play(session, item)).ending is PieceEnding.DONE
+        return spending_of(event for event in self.events[before:] if isinstance(event, Usage))
 
     async def tell(self, event: AgentEvent) -> None:
         await anyio.lowlevel.checkpoint()
@@ -460,19 +466,21 @@ def test_its_tools_are_told(theatre: Theatre) -> None:
 def test_each_piece_tells_what_was_used_since_the_one_before(theatre: Theatre) -> None:
     """Each in tokens of its own; a price is the agent's own, and nothing is told of a shell."""
 
-    async def story() -> list[PieceEnded]:
+    async def story() -> list[Spending | None]:
         async with theatre.session() as session:
-            return [await theatre.play(session, item) for item in ("environment", "environment")]
+            return [await theatre.spent(session, "environment") for _ in range(2)]
 
-    assert [each.ending for each in anyio.run(story)] == [PieceEnding.DONE] * 2
-    used = [event for event in theatre.events if isinstance(event, Usage)]
+    first, second = anyio.run(story)
     if theatre.name in TELLS_NO_USAGE:
-        assert not used
+        assert first is second is None
         return
-    first, second = used
-    assert first.is_estimated == second.is_estimated == (theatre.name == "acp")
-    assert 0 < second.input_tokens < 2 * first.input_tokens, "not the total so far"
-    assert {each.cost_usd is not None for each in used} == {theatre.name in HAS_A_PRICE}
+    assert first is not None
+    assert second is not None
+    last = [event for event in theatre.events if isinstance(event, Usage)][-1]
+    assert last.is_estimated == (theatre.name == "acp"), "the last word counts"
+    assert 0 < second.tokens_in < 2 * first.tokens_in, "not the total so far"
+    known = {each.cost_usd is not None for each in (first, second)}
+    assert known == {theatre.name in HAS_A_PRICE}
     if theatre.name in HAS_A_PRICE:
         assert second.cost_usd == pytest.approx(first.cost_usd)
 
@@ -480,20 +488,21 @@ def test_each_piece_tells_what_was_used_since_the_one_before(theatre: Theatre) -
 def test_what_a_conversation_had_used_before_it_is_gone_on_with_is_not_told_again(theatre: Theatre) -> None:
     theatre.needs("go on by its token")
 
-    async def story() -> None:
-        token = ""
+    async def story() -> list[Spending | None]:
+        token, spent = "", []
         for _ in range(2):
             async with theatre.session(token) as session:
-                await theatre.play(session, "environment")
+                spent.append(await theatre.spent(session, "environment"))
                 token = session.token
+        return spent
 
-    anyio.run(story)
-    used = [event for event in theatre.events if isinstance(event, Usage)]
+    first, second = anyio.run(story)
     if theatre.name in TELLS_NO_USAGE:
-        assert not used
+        assert first is second is None
         return
-    first, second = used
-    assert 0 < second.input_tokens < 2 * first.input_tokens
+    assert first is not None
+    assert second is not None
+    assert 0 < second.tokens_in < 2 * first.tokens_in
     known = first.cost_usd if theatre.name == "claude" else None
     assert second.cost_usd == (None if known is None else pytest.approx(known))
 
@@ -501,13 +510,17 @@ def test_what_a_conversation_had_used_before_it_is_gone_on_with_is_not_told_agai
 def test_what_its_provider_does_is_an_outcome(theatre: Theatre) -> None:
     theatre.needs("tell of its provider")
 
-    async def story() -> list[PieceEnded]:
+    async def story() -> tuple[PieceEnded, list[AgentEvent], PieceEnded, PieceEnded]:
         async with theatre.session() as session:
-            return [await theatre.play(session, item) for item in ("limit", "refuse", "work")]
+            limited = await theatre.play(session, "limit")
+            told = list(theatre.events)
+            return limited, told, await theatre.play(session, "refuse"), await theatre.play(session, "work")
 
     theatre.needs("tell of a limit")
 
-    limited, refused, done = anyio.run(story)
+    limited, told, refused, done = anyio.run(story)
+    read = [event.used_pct for event in told if isinstance(event, ContextTold)]
+    assert not any(read), "of what was not answered nothing is measured, and an estimate would be far too low"
     wait_s = None if "say how long a limit holds" in CANNOT[theatre.name] else 90
     assert (limited.ending, limited.wait_s) == (PieceEnding.LIMITED, wait_s)
     assert refused.ending is PieceEnding.REFUSED
@@ -551,7 +564,10 @@ def test_it_is_gone_on_with_by_its_token_after_its_process_was_killed(theatre: T
     theatre.needs("go on by its token")
 
     async def lose(session: AgentSession) -> None:
+        before = len(theatre.events)
         assert (await theatre.play(session, "wait")).ending is PieceEnding.LOST
+        used = sum(event.input_tokens for event in theatre.events[before:] if isinstance(event, Usage))
+        assert (used > 0) is (theatre.name not in TELLS_NO_USAGE), "it was told before it was killed"
 
     async def story() -> tuple[str, str, str]:
         async with theatre.session() as session:

@@ -9,6 +9,7 @@ from pathlib import Path
 import anyio
 import pytest
 
+from musician.agents.acp.performance import MOST_MESSAGES
 from musician.agents.claude.agent import ClaudeAgent
 from musician.agents.port import Agent, AgentEvent, AgentSession, Piece, PieceKind, Stage, ToolCall
 from musician.agents.registry import make_agent
@@ -86,16 +87,16 @@ def _ended(
                 del env["ANTHROPIC_API_KEY"]
                 env["CLAUDE_CODE_OAUTH_TOKEN"] = MADE_UP_KEY
             return Desk(folder, ClaudeAgent(home.client, env)).play()
-        return _codex(folder, server.url, monkeypatch).play()
+        return _acp(agent, folder, server.url, monkeypatch).play()
 
 
-def _codex(folder: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> Desk:
+def _acp(agent: str, folder: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> Desk:
     modules = find_agents()
     if modules is None:
-        refuse("the agent codex from npm")
+        refuse(f"the agent {agent} from npm")
     need("node")
-    monkeypatch.setenv("PATH", path_of("codex", modules))
-    return Desk(folder, make_agent("codex"), agent_home("codex", folder / "home", model_url=url))
+    monkeypatch.setenv("PATH", path_of(agent, modules))
+    return Desk(folder, make_agent(agent), agent_home(agent, folder / "home", model_url=url))
 
 
 @pytest.mark.parametrize("agent", ["claude", "codex"])
@@ -121,6 +122,22 @@ def test_an_error_is_a_limit_a_persons_business_or_the_pieces_own_failure(
     ended = _ended(agent, tmp_path, lambda _: failure, monkeypatch)
     assert (ended.ending, ended.wait_s) == (ending, None), ended.detail
     assert ended.detail
+
+
+def test_opencode_that_asks_again_and_again_for_what_is_too_large_is_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """LIMIT-14: it sums its conversation up, which is answered, and asks for the same again: until the step's time."""
+    asked: list[Received] = []
+
+    def model(received: Received) -> Step:
+        asked.append(received)
+        return ScriptedFailure(status=413, kind="request_too_large", message="no")
+
+    ended = _ended("opencode", tmp_path, model, monkeypatch)
+    assert ended.ending is PieceEnding.FAILED, ended.detail
+    assert "may be too large" in ended.detail
+    assert len(asked) <= MOST_MESSAGES + 3, "with those that were under way"
 
 
 @pytest.mark.parametrize("agent", ["claude", "codex"])
@@ -191,7 +208,7 @@ def test_a_warning_of_codex_about_its_model_loses_no_step(
         return say("done.")
 
     with ScriptedModel(model) as server:
-        desk = _codex(tmp_path, server.url, monkeypatch)
+        desk = _acp("codex", tmp_path, server.url, monkeypatch)
         settings = tmp_path / "home" / ".codex" / "config.toml"
         named = settings.read_text(encoding="utf-8").replace('model = "gpt-5.5"', 'model = "our-own"')
         settings.write_text(named, encoding="utf-8")

@@ -9,6 +9,8 @@ Every implementation keeps these rules (``tests/agents/test_contract.py`` checks
 - One piece plays at a time. Its events reach ``tell`` one after the other, all of them before ``play`` returns.
 - Interrupting ends the piece, not the session: ``play`` returns STOPPED, or how the piece ended if it was over.
   STOPPED is returned for nothing else, and an interrupt that comes between two pieces does nothing.
+- What is used is told while a piece plays, as far as the agent knows it, and before each call of ``may``: it may be
+  killed at any moment.
 - A provider's failure is an outcome, never an error: LIMITED and REFUSED are no failures of the work.
 - After LOST, and after a call of ``play`` that was cancelled or raised, the session is over; another may be opened.
 - Leaving the session ends the agent and everything it started. Nothing is executed before ``on_process`` is done.
@@ -203,8 +205,6 @@ class Stage:
     model: str = ""
     on_process: Callable[[ProcessIdentity], Awaitable[None]]
     may: Callable[[ToolCall], Awaitable[str]]
-    is_metered: bool = False
-    """What is used is told while a piece plays, as far as the agent knows it, and before each call of ``may``."""
 
 
 class AgentSession(Protocol):

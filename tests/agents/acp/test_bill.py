@@ -55,9 +55,12 @@ def test_a_loaded_session_that_does_not_say_what_it_had_cost_has_no_price_at_fir
     bill = Bill()
     bill.take_up()
     bill.updated(cost(3.0), plays=True)
+    assert bill.meanwhile().cost_usd is None
+    bill.updated(cost(3.25), plays=True)
     bill.answered(turn(10, 1))
-    assert bill.since(0) == Usage(input_tokens=10, output_tokens=1, turns=1)
-    bill.updated(cost(3.5), plays=True)
+    rest = bill.since(0)
+    assert (rest.input_tokens, rest.output_tokens, rest.cost_usd) == (10 - 1, 1, None), "nor has its rest"
+    bill.updated(cost(3.75), plays=True)
     assert bill.since(0).cost_usd == pytest.approx(0.5)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import anyio
 import pytest
 
+from musician.agents.acp.performance import MOST_MESSAGES
 from musician.agents.port import AgentEvent, Piece, PieceKind, Stage, ToolCall
 from musician.agents.registry import make_agent
 from musician.own_python import own_python
@@ -39,6 +40,18 @@ for line in sys.stdin:
 def update(**fields: Any) -> dict[str, Any]:
     params = {"sessionId": "s", "update": fields}
     return {"says": [{"jsonrpc": "2.0", "method": "session/update", "params": params}]}
+
+
+def talking(*, uses_tools: bool) -> dict[str, Any]:
+    """A turn of very many messages, which are told apart; with a tool used after each, if it uses some."""
+    says = []
+    for number in range(2 * MOST_MESSAGES):
+        kind = {"sessionUpdate": "agent_message_chunk", "messageId": f"m{number}"}
+        said = [kind | {"content": {"text": "x"}}]
+        if uses_tools:
+            said.append({"sessionUpdate": "tool_call", "toolCallId": f"c{number}", "status": "completed"})
+        says += [update(**each)["says"][0] for each in said]
+    return {"says": says}
 
 
 def asking(**call: Any) -> dict[str, Any]:
@@ -74,6 +87,7 @@ DONE: dict[str, dict[str, Any]] = {
     "no usage": ending(usage=[1]),
     "no reason": ending(stopReason=[5]),
     "no messages": {"says": ["hello", "[1, 2]", "5", "{}", '{"jsonrpc": "2.0", "method": 5}']},
+    "a long turn that gets somewhere": talking(uses_tools=True),
     "no modes": {"new": {"sessionId": "s", "modes": {"availableModes": [1, "x"]}, "configOptions": 5}},
 }
 
@@ -97,7 +111,7 @@ def played(
         program.write_text(AGENT)
         says.write_text(json.dumps(odd))
         agent = make_agent(f"acp:{shlex.join(own_python(str(program), str(says)))}")
-        stage = Stage(tree=folder, on_process=recorded, may=allowed, is_metered=True)
+        stage = Stage(tree=folder, on_process=recorded, may=allowed)
         piece = Piece(
             kind=PieceKind.STEP,
             task_id="task-01",
@@ -137,10 +151,19 @@ def test_what_cannot_be_meant_is_passed_over(odd: dict[str, Any], tmp_path: Path
         ),
         (asking(toolCallId="1", kind="edit", locations=5), PieceEnding.FAILED),
         (asking(toolCallId="1", kind="execute", rawInput={"command": ["a", 5]}), PieceEnding.FAILED),
+        (talking(uses_tools=False), PieceEnding.FAILED),
         ({"new": {"sessionId": ""}}, PieceEnding.REFUSED),
         ({"new": [1]}, PieceEnding.REFUSED),
     ],
-    ids=["an error", "a kind of error", "a file without a name", "no command", "no id", "no session"],
+    ids=[
+        "an error",
+        "a kind of error",
+        "no name",
+        "no command",
+        "message after message",
+        "no id",
+        "no session",
+    ],
 )
 def test_what_cannot_be_read_is_refused_or_an_outcome(
     odd: dict[str, Any], ending_: PieceEnding, tmp_path: Path

@@ -76,6 +76,8 @@ class Bill:
         elif not used.turns:
             used = Usage(input_tokens=estimate, turns=1, is_estimated=True)
         new = self._new(used)
+        if self._told_usd is None:  # the piece has no price, and the next begins here
+            self._told_usd = self._cost_usd
         self._calls, self._told_calls = Usage(is_estimated=True), Usage()
         return new
 
@@ -83,8 +85,8 @@ class Bill:
         """Return what of this piece's usage was not told yet, and the price of it."""
         told, self._told_calls = self._told_calls, used
         cost_usd = None
-        if self._cost_usd is not None:
-            cost_usd = None if self._told_usd is None else max(0.0, self._cost_usd - self._told_usd)
+        if self._cost_usd is not None and self._told_usd is not None:
+            cost_usd = max(0.0, self._cost_usd - self._told_usd)
             self._told_usd = self._cost_usd
         return replace(
             used,

@@ -13,7 +13,7 @@ from acp.exceptions import RequestError
 from musician.agents.acp.bill import Bill
 from musician.agents.acp.connection import Answer, Wire
 from musician.agents.acp.context import ContextGauge
-from musician.agents.acp.failures import of_refused_request
+from musician.agents.acp.failures import ProviderFailure, of_refused_request
 from musician.agents.acp.permission import PRINTED, answer_of, asked_for, purpose, tool_name
 from musician.agents.acp.turn import Turn
 from musician.agents.hearing import Hearing
@@ -28,6 +28,9 @@ LIMIT_PATIENCE_S = 10.0
 CANCEL_LIMIT_S = 5.0
 MOST_PRINTED_CHARS = 100_000
 """Of one command, the end."""
+MOST_MESSAGES = 10
+"""So many messages in a row, and no tool used between, are no turn that gets anywhere: OpenCode sums its conversation
+up and asks again, for ever, where its provider refuses the request as too large (413)."""
 MOST_REFUSED_ROUNDS = 5
 """So often the turn may end with a refusal and not a word; it asks for the same again then."""
 
@@ -36,6 +39,13 @@ _UNFINISHED = {
     "max_turn_requests": "it asked its model more often than it may in one turn",
     "refusal": "its model refused to go on",
 }
+
+
+_GETS_NOWHERE = ProviderFailure(
+    ending=PieceEnding.FAILED,
+    detail=f"it says message after message ({MOST_MESSAGES}) and uses no tool: what it asks its provider for may be too"
+    " large, as a step with fewer and smaller files would not be",
+)
 
 
 class Asked:
@@ -62,16 +72,17 @@ class Performance:
         may: Callable[[ToolCall], Awaitable[str]],
         gauge: ContextGauge,
         bill: Bill,
-        is_metered: bool,
     ) -> None:
         self._piece, self._tell, self._wire, self._id = piece, tell, wire, session_id
-        self._may, self._gauge, self._bill, self._is_metered = may, gauge, bill, is_metered
+        self._may, self._gauge, self._bill = may, gauge, bill
         self._hearing = Hearing(unmeasured(tell))
         self._turn = Turn()
         self._calls: dict[str, dict[str, Any]] = {}
         self._used: set[str] = set()
         self._answered: set[str] = set()
         self._queue: asyncio.Queue[Arrived] = asyncio.Queue()
+        self._messages: set[str] = set()
+        """What it has said since it last used a tool or was told something."""
         self.is_interrupted = False
 
     @property
@@ -90,6 +101,7 @@ class Performance:
     def prompt(self, text: str) -> None:
         """Send a prompt; if a turn runs, to that turn."""
         self._gauge.add(text)
+        self._messages.clear()
         self._turn.prompted()
         params = {"sessionId": self._id, "prompt": [{"type": "text", "text": text}]}
         self._wire.begin("session/prompt", params, self.arrived)
@@ -138,6 +150,9 @@ class Performance:
             if arrived is None:
                 return await self._is_given_up()
             await self._take(arrived)
+            if len(self._messages) > MOST_MESSAGES:
+                self._turn.failure = _GETS_NOWHERE
+                return await self._is_given_up()
         return True
 
     async def _is_given_up(self) -> bool:
@@ -167,8 +182,7 @@ class Performance:
                 await self._hear(update)
                 if told is not None:
                     await self._tell(told)
-                    if self._is_metered:
-                        await self._tell(self._bill.meanwhile())
+                    await self._tell(self._bill.meanwhile())
             case dict() as result:
                 self._bill.answered(result)
                 self._turn.answered(result)
@@ -179,8 +193,10 @@ class Performance:
             case {"sessionUpdate": "agent_message_chunk", "content": {"text": str(text)}}:
                 if text.strip():
                     self._turn.refusals.clear()
+                    self._messages.add(str(update.get("messageId")))
                 await self._hearing.hear(text.encode(errors="replace"))
             case {"sessionUpdate": "tool_call" | "tool_call_update", "toolCallId": str(number)}:
+                self._messages.clear()
                 call = self._known(number, update)
                 await self._tell_tool(number, call)
 
@@ -229,7 +245,7 @@ class Performance:
 
     async def _judged(self) -> PieceEnded:
         await self.tell_usage()
-        if not self._gauge.is_measured:
+        if not self._gauge.is_measured and (self._turn.has_worked or self._turn.failure is None):
             told = self._gauge.estimated()
             await self._tell(Complained(text=f"context is estimated: {told.used_pct:.0f} %"))
             await self._tell(told)

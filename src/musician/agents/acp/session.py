@@ -75,7 +75,6 @@ class AcpSession:
             may=self._stage.may,
             gauge=self._gauge,
             bill=self.bill,
-            is_metered=self._stage.is_metered,
         )
         ended = None
         try:

@@ -105,9 +105,8 @@ class ClaudeSession:
         if self._playing is not None:
             try:
                 call = ToolCall(name=str(given["tool_name"]), given=dict(given["tool_input"]))
-                if self._stage.is_metered:
-                    await self._playing.has_heard(str(call_id))
-                    await self._playing.tell_usage(await self.totals())
+                await self._playing.has_heard(str(call_id))
+                await self._playing.tell_usage(await self.totals())
                 why = await self._stage.may(call)
             except Exception as error:  # an unhandled exception would let the call through
                 why = f"it cannot be judged: {one_line(str(error), _MOST_TROUBLE_CHARS)}"
@@ -205,7 +204,10 @@ class _Performance:
             detail = await self._session.last_words()
             return PieceEnded(item=self._piece.item, ending=PieceEnding.LOST, detail=detail)
         await self.tell_usage(self._result.model_usage or {})
-        await self._measure(await self._session.measured())
+        if (
+            self._answers
+        ):  # else the client has only an estimate, which is far too low, or what was told before
+            await self._measure(await self._session.measured())
         return ending_of(
             self._piece,
             self._result,

@@ -96,7 +96,6 @@ class Consultation:
                     },
                     on_process=nobody_records,
                     may=partial(self._may, tree, stopped),
-                    is_metered=self.meter.is_needed,
                 )
                 with (
                     Transcript(log, Redactor({**os.environ, **stage.env})) as transcript,

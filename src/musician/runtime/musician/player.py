@@ -331,7 +331,6 @@ class Player:
             env=self.claimed.environment,
             on_process=self.claimed.record_agent,
             may=self._may,
-            is_metered=self._meter.is_needed,
         )
 
     async def _may(self, call: port.ToolCall) -> str:
