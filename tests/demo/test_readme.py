@@ -91,8 +91,8 @@ def test_the_example_is_played_as_the_readme_says(repository: Path) -> None:
     _git(repository, "add", "PLAN.md")
     _git(repository, "commit", "--quiet", "-m", "A plan")
 
-    interrupted = _run_and_interrupt(repository)
-    assert interrupted == 130
+    code, told = _run_and_interrupt(repository)
+    assert code == 130, told
     again = _musician(repository, "run", "PLAN.md")
     assert again.returncode == 0, again.stdout + again.stderr
 
@@ -170,14 +170,15 @@ def _typed_in_their_repository() -> list[str]:
     return TYPED[TYPED.index("musician init") :]
 
 
-def _run_and_interrupt(repository: Path) -> int:
-    """Start the plan, interrupt it once a step is committed and another is being played; the exit code."""
+def _run_and_interrupt(repository: Path) -> tuple[int, str]:
+    """Start the plan, interrupt it once a step is committed and another is being played; how it ended."""
     running = subprocess.Popen(
         [sys.executable, "-m", "musician", "run", "PLAN.md"],
         cwd=repository,
         env=_environment(),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,  # a few lines
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
     )
     deadline_s = time.monotonic() + HANG_S
     while running.poll() is None and time.monotonic() < deadline_s:
@@ -190,7 +191,8 @@ def _run_and_interrupt(repository: Path) -> int:
             break
         time.sleep(0.05)
     running.send_signal(signal.SIGINT)
-    return running.wait(timeout=HANG_S)
+    told, _ = running.communicate(timeout=HANG_S)
+    return running.returncode, told
 
 
 @pytest.mark.deep

@@ -1,9 +1,12 @@
 """The kit with the real client: every mode talks to the scripted model, in surroundings of its own."""
 
+import os
 import signal
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -130,6 +133,29 @@ def test_a_terminal_shows_what_is_said_and_takes_what_is_typed(place: Place) -> 
         assert client.pid in [process.pid for process in marked(client.mark)]
         client.say("/exit")
         client.wait_until_over()
+
+
+LATE = """\
+import os, pathlib, sys, time, tty
+print("I look ready", flush=True)
+while not pathlib.Path(sys.argv[1]).exists():
+    time.sleep(0.01)
+tty.setraw(0)
+print(os.read(0, 9), flush=True)
+"""
+
+
+@pytest.mark.needs("tmux")
+def test_a_key_is_pressed_when_somebody_reads_keys(place: Place) -> None:
+    """Before that Enter would end a line, as it does in a shell, and be no key."""
+    go = place.work / "go"
+    program = [sys.executable, "-c", LATE, str(go)]
+    with ThreadPoolExecutor() as pool, TerminalClient(os.environ, place.work, program=program) as client:
+        client.wait_for("I look ready")
+        pressed = pool.submit(client.press, "Enter")
+        wait([pressed], timeout=0.2)  # of one that waits for nobody it comes too early
+        go.touch()
+        client.wait_for(r"b'\r'")
 
 
 @pytest.mark.needs("tmux")

@@ -9,6 +9,7 @@ import select
 import shutil
 import subprocess
 import tempfile
+import termios
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -18,10 +19,11 @@ from typing import Self
 
 from musician.testing.client_home import ClientHome, plugin_arguments
 from musician.testing.leftovers import MARK, end_marked, new_mark
-from musician.testing.waiting import HANG_S, NotInTime
+from musician.testing.waiting import HANG_S, NotInTime, until
 
 _COLUMNS, _LINES = 180, 60
 _SLOW_POLL_S = 1.0
+_LOCAL_FLAGS = 3
 _PRESS_EVERY_S = 5.0
 _CHUNK_BYTES = 65_536
 _TAIL_CHARS = 40
@@ -124,6 +126,7 @@ class TerminalClient:
 
     def say(self, text: str) -> None:
         """Type a line, see that it has arrived, and send it."""
+        self._wait_for_a_reader()
         end = _squeezed(text)[-_TAIL_CHARS:]
         before = _squeezed(self.screen()).count(end)
         self._tmux("send-keys", "-l", text)
@@ -132,6 +135,7 @@ class TerminalClient:
 
     def press(self, *keys: str) -> None:
         """Press keys by tmux's names: Enter, Escape, C-c, …"""
+        self._wait_for_a_reader()
         self._tmux("send-keys", *keys)
 
     def press_until(self, gone: Callable[[str], object], *keys: str) -> None:
@@ -143,6 +147,23 @@ class TerminalClient:
                 self.wait_for(gone, within_s=_PRESS_EVERY_S)
                 return
         raise NotInTime(f"nothing comes of {keys}:\n{self.screen()}")
+
+    def _wait_for_a_reader(self) -> None:
+        """Wait until keys are read one by one: before that the system itself shows what is typed, and makes another
+        key of Enter.
+        """
+        with suppress(OSError):  # it has ended
+            keyboard = os.open(
+                self._tmux("display-message", "-p", "#{pane_tty}").strip(), os.O_RDONLY | os.O_NOCTTY
+            )
+            try:
+                until(
+                    lambda: not termios.tcgetattr(keyboard)[_LOCAL_FLAGS] & termios.ICANON, told=self.screen
+                )
+            except termios.error:  # as above
+                return
+            finally:
+                os.close(keyboard)
 
     def close_window(self) -> None:
         """Close it, as a person does by the mouse: its programs get a SIGHUP."""
