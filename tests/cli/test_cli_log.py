@@ -131,6 +131,35 @@ def test_a_verdict_bears_the_name_of_the_person_who_gave_it(claimed: Path, call:
     assert told == [f"conductor ({login_name()}): review_failed: say it", *by_nobody]
 
 
+def test_a_message_bears_the_name_of_who_has_signed_it(claimed: Path, call: Call) -> None:
+    """DASHBOARD-ORDERS: as in ``musician messages``; what the program, or nobody known, has said bears none."""
+    call("send", "1", "use tabs")
+    with closing(Project(str(claimed))) as project:
+        service.send(project.store, "task-01", "of the program")
+        session = service.signed(project.store, service.Signer(name="ada", session_id="4f2a"))
+        service.send(session, "task-01", "stop it", urgent=True)
+        by_ada = service.messages_of(project.store, "task-01")
+        claim = service.task_view(project.store, "task-01").sessions[-1]
+        path = project.root.transcript("task-01", claim.claim_epoch, claim.session_id)
+    with Transcript(path, Redactor({})) as transcript:
+        for row in by_ada[-3:]:
+            urgent = row.message_type == "emergency"
+            transcript.write(
+                Kind.MESSAGE, what="MessageArrived", text=row.message, urgent=urgent, message_id=row.id
+            )
+        for number in (2**70, 999, -1, "1", None):
+            transcript.write(Kind.MESSAGE, what="MessageArrived", text="of none", message_id=number)
+    told = [
+        line.strip() for line in call("log", "1").out.splitlines() if line.strip().startswith("conductor")
+    ]
+    assert told == [
+        f"conductor ({login_name()}): use tabs",
+        "conductor: of the program",
+        "conductor (session 4f2a for ada, urgent): stop it",
+        *["conductor: of none"] * 5,
+    ]
+
+
 def test_following_ends_by_an_interrupt(claimed: Path, command: tuple[str, ...]) -> None:
     with subprocess.Popen([*command, "log", "1", "-f"], stdout=subprocess.PIPE, text=True) as following:
         assert following.stdout is not None

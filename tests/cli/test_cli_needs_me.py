@@ -15,7 +15,7 @@ from musician.protocol.settings import Settings
 from musician.reporting.asks import ANSWERS
 from musician.reporting.needs_me import WHY, needs_me
 from musician.reporting.run_at_work import is_conducted
-from musician.runtime.conductor.conductor_lock import hold_conductor_lock
+from musician.runtime.conductor.conductor_lock import conducting_run
 from musician.service import Met
 from musician.store.opening import open_store
 from musician.trees.root import find_root
@@ -97,7 +97,7 @@ def test_what_no_run_would_judge_waits_for_a_person(claimed: Path, call: Call) -
     assert "no run is at work" in need["reason"]
     with (
         closing(open_store(claimed / ".musician" / "comms.db")) as store,
-        hold_conductor_lock(find_root(claimed), "c1", MACHINE),
+        conducting_run(find_root(claimed), "c1", MACHINE),
     ):
         service.start_conducting(store, "c1", settings=Settings())
         assert is_conducted(find_root(claimed), store, Settings())

@@ -2,12 +2,20 @@
 
 import re
 import subprocess
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from musician import service
 from musician.plans.plan import load_plan
 from musician.plans.tasks import without_script
+from musician.processes.machine import MACHINE
+from musician.protocol.settings import Settings
+from musician.reporting.run_at_work import is_conducted, run_process
+from musician.runtime.conductor.conductor_lock import conducting_run, hold_conductor_lock
+from musician.store.opening import open_store
+from musician.trees.root import find_root
 from tests.surroundings import Call, begin, git
 
 
@@ -121,6 +129,24 @@ def test_a_check_tells_which_ids_are_another_plans(ready: Path, call: Call) -> N
     (ready / "NEXT.md").write_text(text)
     told = call("plan", "check", "NEXT.md", expect=2).err
     assert "'task-01' is a task of plan 'greeter'" in told
+
+
+def test_a_command_that_decides_for_a_moment_is_no_run(ready: Path, call: Call) -> None:
+    """D13.4: after a run was killed its row looks fresh for minutes, and the command's own lock must not hide that."""
+    root = find_root(ready)
+    with closing(open_store(ready / ".musician" / "comms.db")) as store:
+        with conducting_run(root, "c1", MACHINE):
+            service.start_conducting(store, "c1", settings=Settings())
+            assert is_conducted(root, store, Settings())
+            assert run_process(root) is not None
+        with hold_conductor_lock(root, "amend-1", MACHINE):
+            assert not is_conducted(root, store, Settings())
+            assert run_process(root) is None
+        call("plan", "amend", "PLAN.md")
+        assert not is_conducted(root, store, Settings())
+    call("task", "skip", "2", "nobody wants it")
+    assert "No run is at work" in call("task", "retry", "2").out
+    assert "archived" in call("plan", "archive", "greeter", "--abandon", "no time").out
 
 
 def test_a_plan_from_before_amend_is_not_taken_for_locked(repository: Path, call: Call) -> None:

@@ -113,6 +113,7 @@ def test_every_surface_counts_a_plan_in_the_same_words(claimed: Path, desk: Test
     asyncio.run(story())
     call("plan", "archive", listed["plan_id"], "--abandon", "enough")
     (away,) = call("plan", "list", "--json").json["plans"]
-    assert [away[key] for key in ("completed", "tasks")] == [1, 1]
+    assert [away[key] for key in ("completed", "tasks", "skipped", "withdrawn")] == [1, 1, 1, 0]
+    assert ">1 of 1 (1 skipped)<" in desk.get("/plans").text
     assert said in call("plan", "show", listed["plan_id"]).out
     assert said in desk.get(f"/plans/{listed['plan_id']}/").text

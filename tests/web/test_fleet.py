@@ -13,7 +13,7 @@ from musician.processes.machine import MACHINE
 from musician.project import Project
 from musician.protocol.claim import Claim
 from musician.protocol.settings import Settings
-from musician.runtime.conductor.conductor_lock import hold_conductor_lock
+from musician.runtime.conductor.conductor_lock import conducting_run
 from musician.service import Met
 from tests.surroundings import Call
 
@@ -63,7 +63,7 @@ def test_who_is_known_to_be_dead_is_at_work_nowhere(claimed: Path, desk: TestCli
         run = OwnProgram(host=host_name(), version="8.0", python="3.11.2", system="Plan 9")
         service.register_program(project.store, "task-00", conducting.epoch, run)
         with (
-            hold_conductor_lock(project.root, "c", MACHINE),
+            conducting_run(project.root, "c", MACHINE),
             subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as client,
         ):
             met = Met(identity=identify(client.pid), attended=True, hosted=False)

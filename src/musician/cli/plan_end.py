@@ -63,7 +63,7 @@ def show_plan(app: App, plan_id: str) -> None:
     told = {
         name.replace("_", " "): value
         for name, value in facts.items()
-        if name not in ("completed", "skipped", "withdrawn") and value is not None
+        if name not in ("completed", "skipped", "withdrawn", "settled") and value is not None
     }
     rows = [(task.task_id, task.shown_state, task.phase, task.title) for task in tasks]
     show(

@@ -23,6 +23,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from musician.processes.identity import ProcessIdentity, identify
+from musician.protocol.names import CONDUCTOR
 from musician.protocol.values import dataclass
 
 _MAX_CONTENT_BYTES = 4096
@@ -72,6 +73,13 @@ def lock_path(locks: Path, task_id: str) -> Path:
 def person_path(locks: Path, task_id: str) -> Path:
     """Where the lock of the person is who speaks with a task's agent."""
     return locks / f"{task_id}.person"
+
+
+def run_path(locks: Path) -> Path:
+    """Where the life lock of the run is that conducts. The conductor's own lock is also taken for a moment, by whoever
+    changes a plan.
+    """
+    return locks / f"{CONDUCTOR}.run"
 
 
 def hold(path: Path, *, session_id: str, identity: ProcessIdentity | None = None) -> LifeLock | HeldBy:

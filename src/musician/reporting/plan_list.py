@@ -3,7 +3,7 @@
 from musician import service
 from musician.protocol.arguments import as_argument
 from musician.protocol.values import dataclass
-from musician.reporting.tally import Tally, tally_of
+from musician.reporting.tally import Tally, tally_of, tally_of_archive
 from musician.store.port import Store
 from musician.store.rows import ArchiveRow, PauseRow, PlanRow
 
@@ -27,12 +27,17 @@ class ListedPlan:
     paused: PauseRow | None = None
     skipped: int = 0
     withdrawn: int = 0
-    """Of an open one: in an archive's row they are not counted."""
+    settled: int = 0
+    """Skipped or withdrawn, of an old archive that has not kept which."""
 
     @property
     def tally(self) -> Tally:
         return Tally(
-            complete=self.completed, tasks=self.tasks, skipped=self.skipped, withdrawn=self.withdrawn
+            complete=self.completed,
+            tasks=self.tasks,
+            skipped=self.skipped,
+            withdrawn=self.withdrawn,
+            settled=self.settled,
         )
 
     @property
@@ -86,12 +91,16 @@ def say_left_open(row: ArchiveRow) -> str:
 
 
 def put_away(row: ArchiveRow) -> ListedPlan:
+    tally = tally_of_archive(row)
     return ListedPlan(
         plan_id=row.plan_id,
         title=row.title,
         state="archived" if row.abandoned is None else "abandoned",
-        tasks=row.tasks,
-        completed=row.completed,
+        tasks=tally.tasks,
+        completed=tally.complete,
+        skipped=tally.skipped,
+        withdrawn=tally.withdrawn,
+        settled=tally.settled,
         locked_at=row.locked_at,
         ended_at=row.finished_at or row.archived_at,
         abandoned=row.abandoned,

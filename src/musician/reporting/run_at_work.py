@@ -1,9 +1,9 @@
-"""Tells whether a run conducts the repository, and which process that is: from the conductor's row and its lock."""
+"""Tells whether a run conducts the repository, and which process that is: from the conductor's row and the run's
+life lock."""
 
 from musician import service
 from musician.processes.identity import ProcessIdentity, host_name
-from musician.processes.life_lock import holder, is_held, lock_path
-from musician.protocol.names import CONDUCTOR
+from musician.processes.life_lock import holder, is_held, run_path
 from musician.protocol.rules.liveness import Owner, heartbeat_status, owner_standing
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
@@ -14,7 +14,7 @@ from musician.trees.root import Root
 
 def conductor_lives(root: Root, row: TaskRow) -> bool | None:
     """Whether the process that claimed the conductor's row lives; None if that cannot be seen from here."""
-    path = lock_path(root.locks_dir, CONDUCTOR)
+    path = run_path(root.locks_dir)
     signed = holder(path)
     if signed.identity is None or signed.session_id != row.session_id or signed.identity.host != host_name():
         return None
@@ -34,6 +34,6 @@ def is_conducted(root: Root | None, store: Store, settings: Settings) -> bool:
 
 
 def run_process(root: Root) -> ProcessIdentity | None:
-    """The process that holds the conductor's lock here; None if none does."""
-    path = lock_path(root.locks_dir, CONDUCTOR)
+    """The process of the run that conducts here; None if none does."""
+    path = run_path(root.locks_dir)
     return holder(path).identity if is_held(path) else None

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from musician.protocol.states import State
 from musician.protocol.values import dataclass
-from musician.store.rows import TaskRow
+from musician.store.rows import ArchiveRow, TaskRow
 from musician.verification.findings import counted
 
 
@@ -20,6 +20,8 @@ class Tally:
     tasks: int
     skipped: int = 0
     withdrawn: int = 0
+    settled: int = 0
+    """Of an old archive: skipped or withdrawn, which of them is not known any more."""
 
     @property
     def said(self) -> str:
@@ -33,7 +35,11 @@ class Tally:
 
     @property
     def _apart(self) -> str:
-        apart = ((self.skipped, "skipped"), (self.withdrawn, "withdrawn"))
+        apart = (
+            (self.skipped, "skipped"),
+            (self.withdrawn, "withdrawn"),
+            (self.settled, "skipped or withdrawn"),
+        )
         told = ", ".join(f"{count} {word}" for count, word in apart if count)
         return f" ({told})" if told else ""
 
@@ -47,3 +53,15 @@ def tally_of(rows: Iterable[TaskRow]) -> Tally:
         skipped=skipped,
         withdrawn=withdrawn,
     )
+
+
+def tally_of_archive(row: ArchiveRow) -> Tally:
+    """Return what :func:`tally_of` said of the plan's tasks before they were put away.
+
+    An old archive has counted what was skipped and withdrawn among its tasks. If its plan was complete, these are what
+    was not complete; of one that was abandoned they cannot be told from what was left.
+    """
+    if row.skipped is None or row.withdrawn is None:
+        settled = row.tasks - row.completed if row.abandoned is None else 0
+        return Tally(complete=row.completed, tasks=row.tasks - settled, settled=settled)
+    return Tally(complete=row.completed, tasks=row.tasks, skipped=row.skipped, withdrawn=row.withdrawn)

@@ -1,18 +1,20 @@
 """What the sessions of a task said and did, in lines as people like to read them.
 
 An agent's words stand as they are. All else is one line, indented: a tool it used, with what it was used for; what was
-refused to it and why; a message; what a verification found. A verdict bears the name of whoever gave it, by the fold
-that the run's lines and the list of decisions use. Who prints a line makes it printable.
+refused to it and why; a message; what a verification found. A message bears the name of whoever has signed it, a
+verdict that of whoever gave it, by the fold that the run's lines and the list of decisions use. Who prints a line makes
+it printable.
 """
 
 from collections import deque
 from collections.abc import Iterator, Mapping
 from threading import Lock
 
+from musician import service
 from musician.processes.output import headline, one_line
 from musician.processes.transcript import Kind
 from musician.reporting.spans import stored_s
-from musician.reporting.timeline import decider_of
+from musician.reporting.timeline import decider_of, say_signer
 from musician.reporting.transcripts import LATE_S, Event, Reader, Speaker
 from musician.service import TaskView
 from musician.store.port import Store
@@ -96,10 +98,10 @@ class TranscriptLines:
             case Kind.REMARK | Kind.CUT:
                 yield _line(f"musician: {said['text']}")
             case Kind.MESSAGE:
-                urgent = " (urgent)" if event.said.get("urgent") else ""
-                yield _line(
-                    f"{_MESSAGES.get(said['what'], said['what'])}{urgent}: {said['text']}{said['reason']}"
-                )
+                apart = (self._signer(task_id, event), "urgent" if event.said.get("urgent") else "")
+                told = ", ".join(filter(None, apart))
+                what = _MESSAGES.get(said["what"], said["what"]) + (f" ({told})" if told else "")
+                yield _line(f"{what}: {said['text']}{said['reason']}")
             case Kind.HEARD:
                 yield _line("the agent has taken the message in")
             case Kind.VERDICT:
@@ -118,11 +120,13 @@ class TranscriptLines:
                 yield f"== {said['ending']}" + f": {said['reason']}" * (said["reason"] != said["ending"])
 
     def _judge(self, task_id: str, event: Event) -> str:
-        match event.said.get("message_id"):
-            case int(message_id) if 0 < message_id <= _MOST_NUMBER:
-                by = decider_of(self._store, task_id, message_id)
-                return f"conductor ({by})" if by else "conductor"
-        return "conductor"
+        number = _message_id(event)
+        by = decider_of(self._store, task_id, number) if number else ""
+        return f"conductor ({by})" if by else "conductor"
+
+    def _signer(self, task_id: str, event: Event) -> str:
+        number = _message_id(event)
+        return say_signer(service.signer_of(self._store, task_id, number)) if number else ""
 
     def _context(self, pct: object) -> Iterator[str]:
         if isinstance(pct, int | float) and abs(pct - self._context_pct) >= CONTEXT_STEP_PCT:
@@ -157,6 +161,14 @@ def _heading(speaker: Speaker) -> str:
     if session is None:
         return f"== {speaker.asked}: an agent was asked"
     return f"== {session.name} ({session.session_id})"
+
+
+def _message_id(event: Event) -> int:
+    """Return the id of the message an event is of; 0 where it names none that there can be."""
+    match event.said.get("message_id"):
+        case int(number) if 0 < number <= _MOST_NUMBER:
+            return number
+    return 0
 
 
 class _Words:

@@ -112,7 +112,7 @@ else:
             ),
             "own_sql": "execute query",
             "rebinding": "rebind",
-            "signing": "Signer judged_by_agents judged_by_persons signed signers_between signers_of",
+            "signing": "Signer judged_by_agents judged_by_persons signed signer_of signers_between signers_of",
             "settling": "guarded keep_settings kept_settings",
             "smoothness": "PhaseSmoothness smoothness_by_phase",
             "snapshot": "Snapshot Waits snapshot_of version_of waits_of",

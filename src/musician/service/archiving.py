@@ -1,5 +1,6 @@
 """A plan's end in the database: archived, restored, forgotten (D32)."""
 
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -45,6 +46,13 @@ def archive_plan(
             if task.session_id is not None and task.state in ACTIVE:
                 raise StillPlayed(task_id=task.task_id, session_id=task.session_id)
         tx.run(Plans.keep_archive, plan_id=plan_id, abandoned=None if is_complete else abandoned)
+        settled = Counter(task.shown_state for task in tasks)
+        tx.run(
+            Plans.keep_archived_settled,
+            plan_id=plan_id,
+            skipped=settled["skipped"],
+            withdrawn=settled["withdrawn"],
+        )
         tx.run(Sessions.keep_means_of_today, plan_id=plan_id)
         tx.move_out(plan_id, into)
         before_commit()
@@ -79,6 +87,7 @@ def restore_plan(
                 remedy="archive the plan they belong to first; `musician plan list` shows it",
             )
         tx.run(Plans.forget_archive, plan_id=plan_id)
+        tx.run(Plans.forget_archived_settled, plan_id=plan_id)
         tx.run(Sessions.forget_archived_means, plan_id=plan_id)
         before_commit([row.task_id for row in tx.all(Tasks.tasks_of_plan, plan_id=plan_id)])
         tx.ring(CONDUCTOR)
@@ -101,6 +110,7 @@ def drop_plan(store: Store, plan_id: str) -> None:
         if tx.one(Plans.archive, plan_id=plan_id) is None:
             raise UnknownPlan(plan_id=plan_id)
         tx.run(Plans.forget_archive, plan_id=plan_id)
+        tx.run(Plans.forget_archived_settled, plan_id=plan_id)
         tx.run(Plans.note_dropped, plan_id=plan_id)
 
 

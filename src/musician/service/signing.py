@@ -47,6 +47,13 @@ def signers_of(store: Store, task_id: str, source: Source, *, most: int) -> Mapp
         return _by_number(tx.all(Signatures.signed_of_task, task_id=task_id, source=source, most=most))
 
 
+def signer_of(store: Store, task_id: str, message_id: int) -> Signer | None:
+    """Return who has signed a message of a task."""
+    with store.read() as tx:
+        row = tx.one(Signatures.signed_message, task_id=task_id, id=message_id)
+        return None if row is None else Signer(name=row.name, session_id=row.session_id)
+
+
 def judged_by_persons(store: Store, seq: int, until: int) -> frozenset[int]:
     """Return the places of the verdicts that persons gave, or who speaks for one, whether or not they signed."""
     with store.read() as tx:

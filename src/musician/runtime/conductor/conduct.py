@@ -25,7 +25,7 @@ from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.protocol.values import dataclass, replace
 from musician.reporting.standing import standings_of
-from musician.runtime.conductor.conductor_lock import hold_conductor_lock
+from musician.runtime.conductor.conductor_lock import conducting_run
 from musician.runtime.conductor.facts import Gatherer, Memory, accounts_of
 from musician.runtime.conductor.forecasting import Forecaster
 from musician.runtime.conductor.merging import Merger
@@ -99,7 +99,7 @@ async def conduct(
     machine = world.machine
     session_id = machine.new_id("conductor")
     with (
-        hold_conductor_lock(root, session_id, machine),
+        conducting_run(root, session_id, machine),
         machine.adopting_orphans(settings.time.shutdown_grace_s),
         world.launching() if options.jobs else nullcontext(),
     ):

@@ -16,6 +16,7 @@ class SignatureRow(NamedTuple):
 class Signatures:
     sign = Command("before name session_id")
     signed_between = Query(SignatureRow, "seq until")
+    signed_message = Query(SignatureRow, "task_id id")
     signed_of_task = Query(SignatureRow, "task_id source most")
     judged_by_persons = Query(int, "note seq until")
     judged_by_agents = Query(int, "seq until")

@@ -130,7 +130,11 @@ class PauseRow(NamedTuple):
 
 
 class ArchiveRow(NamedTuple):
-    """A plan whose rows are elsewhere. ``abandoned`` says why it was not played to its end; None if it was."""
+    """A plan whose rows are elsewhere. ``abandoned`` says why it was not played to its end; None if it was.
+
+    ``tasks`` are those that it waited for. An old archive, of which it is not known what was ``skipped`` and
+    ``withdrawn``, may have these among them.
+    """
 
     plan_id: str
     title: str
@@ -143,3 +147,5 @@ class ArchiveRow(NamedTuple):
     finished_at: str | None
     abandoned: str | None
     archived_at: str
+    skipped: int | None = None
+    withdrawn: int | None = None

@@ -26,6 +26,7 @@ from musician.store.sqlite.texts import read_bytes
 STAYS = frozenset(
     {
         "archived_means",
+        "archived_settled",
         "archives",
         "baselines",
         "clients",

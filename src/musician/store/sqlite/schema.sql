@@ -457,6 +457,14 @@ CREATE TABLE archives (
     archived_at TEXT NOT NULL DEFAULT (datetime('now'))
 ) WITHOUT ROWID;
 
+-- How many tasks an archived plan did not wait for. One without a row here was archived before these were counted, and
+-- may have them among its tasks.
+CREATE TABLE archived_settled (
+    plan_id   TEXT NOT NULL PRIMARY KEY,
+    skipped   INTEGER NOT NULL,
+    withdrawn INTEGER NOT NULL
+) WITHOUT ROWID;
+
 -- Plans that were dropped: nothing is known of them. While working trees or branches of one are there, or files of its
 -- archive, no other plan may take its name: it would go on from them.
 CREATE TABLE dropped (
@@ -548,6 +556,7 @@ CREATE TABLE changes (
 );
 
 CREATE INDEX changes_of_states ON changes (id) WHERE source = 'state';
+CREATE INDEX changes_of_messages ON changes (id) WHERE source = 'message';
 
 -- Who has decided, where that was a person, or the session in which one conducts: of messages, changes of a state,
 -- settled questions and decided proposals, each time by its place. What nobody has signed is the program's own.

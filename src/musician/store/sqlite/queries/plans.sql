@@ -148,15 +148,21 @@ SELECT p.plan_id, p.title, (SELECT count(*) FROM orchestration_tasks t WHERE t.p
        p.base_branch, p.base_commit, p.locked_at, p.finished_at, :abandoned
 FROM plans p WHERE p.plan_id = :plan_id;
 
+-- name: keep_archived_settled
+INSERT INTO archived_settled (plan_id, skipped, withdrawn) VALUES (:plan_id, :skipped, :withdrawn);
+
 -- name: archive
-SELECT * FROM archives WHERE plan_id = :plan_id;
+SELECT * FROM archives LEFT JOIN archived_settled USING (plan_id) WHERE plan_id = :plan_id;
 
 -- name: archives
 -- In the order in which they were archived.
-SELECT * FROM archives ORDER BY archived_at, plan_id;
+SELECT * FROM archives LEFT JOIN archived_settled USING (plan_id) ORDER BY archived_at, plan_id;
 
 -- name: forget_archive
 DELETE FROM archives WHERE plan_id = :plan_id;
+
+-- name: forget_archived_settled
+DELETE FROM archived_settled WHERE plan_id = :plan_id;
 
 -- name: note_dropped
 INSERT OR IGNORE INTO dropped (plan_id) VALUES (:plan_id);

@@ -9,6 +9,10 @@ WHERE seq > :before AND source IN ('message', 'state', 'settled', 'decided');
 -- name: signed_between
 SELECT seq AS number, name, session_id FROM signatures WHERE seq > :seq AND seq <= :until;
 
+-- name: signed_message
+SELECT c.id AS number, s.name, s.session_id FROM changes c JOIN signatures s ON s.seq = c.seq
+WHERE c.source = 'message' AND c.id = :id AND c.task_id = :task_id;
+
 -- name: signed_of_task
 -- The newest :most messages of a task that are signed, or its changes of state, by their own ids.
 SELECT c.id AS number, s.name, s.session_id FROM signatures s JOIN changes c ON c.seq = s.seq
