@@ -23,7 +23,7 @@ from musician.top.app import Top
 HERE = Path(__file__).parent
 MUSICIAN = (sys.executable, "-m", "musician")
 MOST_BYTES = 150_000
-WIDE, PHONE, EDGE = (1120, 760), (390, 760), 16
+WIDE, PHONE, EDGE = (1120, 760), (390, 760), 8
 
 PLAN = """\
 ---

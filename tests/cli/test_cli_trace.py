@@ -138,6 +138,7 @@ def test_what_a_collector_does_not_take_is_a_failure(
     [
         (("trace", "--otlp"), "musician.reporting.otlp", "otel"),
         (("dashboard",), "musician.web.server", "dashboard"),
+        (("demo", "--dashboard"), "musician.web.server", "dashboard"),
         (("top",), "musician.top.app", "top"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
@@ -151,5 +152,7 @@ def test_without_its_packages_it_says_how_this_python_gets_them(
     extra: str,
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)
-    told = call(*words, expect=2).err
+    said = call(*words, expect=2)
+    told = said.err
+    assert said.out == "", "before anything is begun"
     assert told.endswith(f": {sys.executable} -m pip install 'musician[{extra}]'\n")

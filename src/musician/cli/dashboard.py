@@ -25,10 +25,8 @@ def dashboard(app: App, port: int | None, read_only: bool) -> None:
 
     Prints the address to open. The token in it is the key: whoever has it may give orders.
     """
-    try:
-        from musician.web.server import serve
-    except ImportError as error:
-        raise ExtraMissing(what="the dashboard", command=install_extra("dashboard")) from error
+    check_can_serve()
+    from musician.web.server import serve  # slow to import, and brought by an extra
 
     def ready(address: str) -> None:
         show(app, {"address": address}, f"dashboard: {address}", "Ctrl-C ends it; the run goes on without it")
@@ -40,3 +38,11 @@ def dashboard(app: App, port: int | None, read_only: bool) -> None:
         raise BadField(
             field="port", value=port, reason=f"it cannot be listened on ({error.strerror})"
         ) from error
+
+
+def check_can_serve() -> None:
+    """Raise :class:`ExtraMissing` unless what serves the page is installed."""
+    try:
+        import musician.web.server  # noqa: F401  # slow to import, and brought by an extra
+    except ImportError as error:
+        raise ExtraMissing(what="the dashboard", command=install_extra("dashboard")) from error

@@ -19,6 +19,7 @@ import click
 
 from musician import service
 from musician.cli.context import App
+from musician.cli.dashboard import check_can_serve
 from musician.cli.faults import FAILED
 from musician.cli.options import agent_option, command
 from musician.cli.render import aligned, lines, show
@@ -60,6 +61,8 @@ _WAITS_FOR_YOU = (
 @click.pass_obj
 def demo(app: App, keep: Path | None, agent: str | None, *, scripted: bool, dashboard: bool) -> None:
     """The whole story on a bundled project: parallel tasks, a review that sends work back, a kill, a handoff."""
+    if dashboard:
+        check_can_serve()
     with (
         _folder(keep) as folder,
         _surroundings(agent or "claude", folder) if scripted else nullcontext(),
