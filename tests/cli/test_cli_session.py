@@ -270,6 +270,10 @@ def test_a_session_by_hand_begins_nothing_while_its_phase_pauses_and_its_wait_is
         refused = call("step", "task-01", "start", "1", expect=4)
         assert "task-02 has come to a checkpoint" in refused.err
         assert "musician wait" in refused.err
+        told = (
+            "nothing can be started yet: task-02 has come to a checkpoint; wait for it: musician wait task-01"
+        )
+        assert told in call("claim", "task-01").out
         call("step", "task-01", "start", "1", expect=4)
         assert [row.kind for row in service.journal_of(store, "task-01")].count("paused") == 1
         assert "PAUSE" in call("inbox", "task-01", "--ack").out.upper()

@@ -67,6 +67,18 @@ def test_called_twice_it_is_claimed_once(hook: "Hook", store: SqliteStore) -> No
     assert (service.history_of(store, "task-03"), service.messages_of(store, "task-03")) == before
 
 
+def test_a_call_while_the_plan_is_paused_names_no_step_to_play(hook: "Hook", store: SqliteStore) -> None:
+    called(hook, "task-03")
+    (plan,) = service.all_plans(store)
+    service.pause_plan(store, plan.plan_id, who="ada", reason="lunch")
+    again = called(hook, "task-03").context
+    assert f"Not yet: plan {plan.plan_id} is paused by ada since " in again
+    assert "End your turn; play nothing" in again
+    assert "Next is" not in again
+    service.resume_plan(store, plan.plan_id, who="ada")
+    assert "Next is step 1" in called(hook, "task-03").context
+
+
 def test_a_blocked_call_says_who_owns_it_and_that_the_session_may_end(
     hook: "Hook", store: SqliteStore, claim: Claim
 ) -> None:

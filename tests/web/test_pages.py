@@ -612,6 +612,8 @@ def test_a_plan_is_paused_and_goes_on_from_its_head(ready: Path, open_desk: Open
         assert re.fullmatch(r"paused by .* UTC: lunch", paused_on(each)[0])
     assert needs() == []
     assert (offers_on(desk), offers_on(onlooker)) == (["resume"], [])
+    resume = "<code>musician plan resume greeter</code>"
+    assert [resume in each.get("/").text for each in (desk, onlooker)] == [False, True]
     assert "paused by" in call("claim", "1", "--session", "s1", expect=5).err
     assert post(desk, "/plan/greeter/resume", token="guessed")[0] == 409  # noqa: S106
     assert post(onlooker, "/plan/greeter/resume")[0] in (403, 404, 405, 409)

@@ -12,6 +12,7 @@ from musician.cli.context import App
 from musician.cli.options import command, context_option, force_option, session_option, task_argument
 from musician.cli.render import fields, indented, pairs, show
 from musician.protocol.names import check_session_id
+from musician.verification.findings import counted
 
 if TYPE_CHECKING:
     from musician.runtime.manual.takeup import TakenUp
@@ -70,6 +71,7 @@ def _document(taken: "TakenUp") -> dict[str, object]:
             found, "previous_session", "handoff", "assessment", "verification", message=found.render()
         ),
         "question": taken.question or None,
+        "paused": taken.paused or None,
         "warning": taken.warning or None,
     }
 
@@ -83,7 +85,9 @@ def _remarks(taken: "TakenUp") -> list[str]:
     if taken.rules:
         remarks.append(f"how to play it: {taken.rules}")
     if taken.unread:
-        remarks.append(f"{taken.unread} unread messages; read them: musician inbox {task_id} --ack")
+        remarks.append(f"{counted(taken.unread, 'unread message')}; read: musician inbox {task_id} --ack")
+    if taken.paused:
+        remarks.append(f"nothing can be started yet: {taken.paused}; wait for it: musician wait {task_id}")
     if taken.warning:
         remarks.append(f"warning: {taken.warning}")
     return remarks

@@ -120,6 +120,8 @@ def _told(context: HookContext, root: "Root", taken: "TakenUp") -> str:
         lines.append(f"It cannot be played yet ({taken.warning}): mend that and call `claim`.")
     elif taken.question:
         lines.append(f"Asked the conductor: {taken.question}\nEnd your turn; play nothing before the answer.")
+    elif taken.paused:
+        lines.append(f"Not yet: {taken.paused}. End your turn; play nothing before it goes on.")
     else:
         lines.append(_next(context, taken))
     return "\n".join(line for line in lines if line)

@@ -48,6 +48,7 @@ def _describe(taken: TakenUp) -> str:
         f"next: {upcoming}; {taken.done_count} done, {taken.pending_count} to do",
         f"{taken.unread} unread: call inbox" if taken.unread else "",
         taken.resumption.render() if taken.resumption is not None else "",
+        f"not yet: {taken.paused}; end your turn, play nothing before it goes on" if taken.paused else "",
         f"asked the conductor, wait for the answer: {taken.question}" if taken.question else "",
         f"warning: {taken.warning}" if taken.warning else "",
     ]

@@ -67,6 +67,8 @@ class TakenUp(Taken):
     rules: str = ""
     """How it is to be played, where the plan or the settings say otherwise than the skill."""
     warning: str = ""
+    paused: str = ""
+    """Why nothing of it can be begun for now, "" if it can."""
 
 
 async def take_up(
@@ -182,5 +184,6 @@ def _told(manual: ManualSession, standing: TakenUp) -> TakenUp:
         unread=manual.view.unread,
         resumption=read_resumption(announced[-1]) if announced else None,
         question=manual.open_question[:MOST_TOLD_CHARS],
+        paused=one_line(manual.view.pause, MOST_TOLD_CHARS),
         rules=unlike_the_skill(_task(manual, standing), manual.settings),
     )
