@@ -39,9 +39,26 @@ _STRANGE = {
 _KEPT = {"MUSICIAN_EXHAUSTIVE", "MUSICIAN_REWRITE"}
 """What is said to the tests themselves."""
 
-_PERSON = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
+_PERSON = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "maintenance.auto=false")
+"""And nobody tidies up behind our back: newer gits do it in the background, while the folder is copied."""
 
 _NO_CONFIGURATION = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+
+
+GREETER = """\
+---
+plan: greeter
+test: {test}
+---
+# Greeter
+
+## Overview
+Greets people like Zoë.
+
+## Phase 1: Foundations
+
+"""
+"""How a plan begins that many tests lock."""
 
 
 def settle(patch: pytest.MonkeyPatch, home: Path) -> None:

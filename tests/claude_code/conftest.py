@@ -32,11 +32,11 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 TASK = "task-03"
 
-PLAN = """\
+CHIMES = """\
 ---
 plan: chimes
 test: python3 -m unittest -q
-review: human
+review: {review}
 ---
 # Chimes
 
@@ -46,6 +46,12 @@ A tower clock that strikes.
 ## Phase 1: The clock
 
 ### task-03: Strike the hours
+"""
+"""How the plan of every story begins; its steps follow."""
+
+PLAN = (
+    CHIMES.format(review="human")
+    + """\
 ```yaml task
 files: [hours.py]
 ```
@@ -58,6 +64,7 @@ files: [hours.py]
 #### Step 3: Strike
 `strike(hour)`: the bell's name, once for each stroke.
 """
+)
 
 TESTS = """\
 import unittest

@@ -18,6 +18,7 @@ import pytest
 
 from musician.testing import Await, Part, PrintClient, Received, Reply, say, use
 from musician.testing.part import Act
+from tests.claude_code.conftest import CHIMES
 from tests.weight import tokens, weigh
 
 if TYPE_CHECKING:
@@ -40,20 +41,9 @@ STILL_CONNECTING = re.compile(
 
 URGENT = "Mind the neighbours: strike softly."
 
-PLAN = """\
----
-plan: chimes
-test: python3 -m unittest -q
-review: human
----
-# Chimes
-
-## Overview
-A tower clock that strikes.
-
-## Phase 1: The clock
-
-### task-03: Strike the hours
+PLAN = (
+    CHIMES.format(review="human")
+    + """\
 ```yaml task
 files: [hours.py]
 ```
@@ -70,6 +60,7 @@ files: [hours.py]
 #### Step 5: Be silent at night
 `strike(hour)` is empty from 22 to 5 o'clock.
 """
+)
 
 
 @dataclass(frozen=True, kw_only=True)

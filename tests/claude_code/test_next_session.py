@@ -5,32 +5,37 @@ from typing import TYPE_CHECKING
 import pytest
 
 from musician.testing import Await, Part, PrintClient, Received, Reply, Usage, say, use
+from musician.testing.part import Act
 from musician.testing.waiting import HANG_S
+from tests.claude_code.conftest import CHIMES
 
 if TYPE_CHECKING:
     from tests.claude_code.conftest import Hall
 
 PROMPT = "/musician task-03"
 
-TWO_STEPS = """\
----
-plan: chimes
-test: python3 -m unittest -q
-review: {review}
----
-# Chimes
-
-## Overview
-A tower clock that strikes.
-
-## Phase 1: The clock
-
-### task-03: Strike the hours
+TWO_STEPS = (
+    CHIMES
+    + """\
 #### Step 1: Count the strokes
 `strokes(hour)` in hours.py.
 #### Step 2: Name the bell
 `bell(hour)` in hours.py.
 """
+)
+
+
+def to_the_end(hall: "Hall", *begins: Act) -> Part:
+    """A session that has taken up step 2, which was all that was left."""
+    return Part(
+        *begins,
+        hall.tool("step", n=2, act="done"),
+        hall.tool("checkpoint", summary="the bells are counted"),
+        say("Submitted."),
+        Await(hall.is_in("review_approved")),
+        hall.tool("complete"),
+        say("Complete."),
+    )
 
 
 @pytest.mark.parametrize("plan", [TWO_STEPS.format(review="human")], ids=[""])
@@ -67,16 +72,7 @@ def test_a_session_whose_context_is_spent_hands_off_and_a_second_one_goes_on(hal
         assert "the bells are counted" in received.news_text
         return hall.tool("step", n=2, act="start")
 
-    second = Part(
-        resumed,
-        informed,
-        hall.tool("step", n=2, act="done"),
-        hall.tool("checkpoint", summary="the bells are counted"),
-        say("Submitted."),
-        Await(hall.is_in("review_approved")),
-        hall.tool("complete"),
-        say("Complete."),
-    )
+    second = to_the_end(hall, resumed, informed)
     _, home = hall.played(second, "second")
     with PrintClient(home, hall.root, PROMPT, plugins=[hall.plugin]) as client:
         hall.wait(hall.is_in("needs_review"))
@@ -109,15 +105,7 @@ def test_a_killed_client_is_known_to_be_dead_at_once_and_a_second_session_goes_o
         assert "half" not in (hall.tree / "hours.py").read_text()
         return hall.tool("step", n=2, act="start")
 
-    second = Part(
-        resumed,
-        hall.tool("step", n=2, act="done"),
-        hall.tool("checkpoint", summary="the bells are counted"),
-        say("Submitted."),
-        Await(hall.is_in("review_approved")),
-        hall.tool("complete"),
-        say("Complete."),
-    )
+    second = to_the_end(hall, resumed)
     _, home = hall.played(second, "second")
     with PrintClient(home, hall.root, PROMPT, plugins=[hall.plugin]) as client:
         out, _ = run.communicate(timeout=HANG_S)

@@ -5,29 +5,20 @@ from typing import TYPE_CHECKING
 import pytest
 
 from musician.testing import Await, Part, Received, Reply, TerminalClient, say
+from tests.claude_code.conftest import CHIMES
 
 if TYPE_CHECKING:
     from tests.claude_code.conftest import Hall
 
 PROMPT = "/musician task-03"
 
-ONE_STEP = """\
----
-plan: chimes
-test: python3 -m unittest -q
-review: human
----
-# Chimes
-
-## Overview
-A tower clock that strikes.
-
-## Phase 1: The clock
-
-### task-03: Strike the hours
+ONE_STEP = (
+    CHIMES.format(review="human")
+    + """\
 #### Step 1: Count the strokes
 `strokes(hour)` in hours.py.
 """
+)
 
 
 @pytest.mark.needs("tmux")

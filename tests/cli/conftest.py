@@ -13,23 +13,14 @@ import pytest
 
 from musician.__main__ import run_command
 from musician.testing.waiting import HANG_S
-from tests.surroundings import Call, Result, begin
+from tests.surroundings import GREETER, Call, Result, begin
 
 PLACE = "My Proj (é) $x"
 """A folder's name that whoever forgets to quote trips over."""
 
-PLAN = """\
----
-plan: greeter
-test: python3 -m unittest -q
----
-# Greeter
-
-## Overview
-Greets people like Zoë.
-
-## Phase 1: Foundations
-
+PLAN = (
+    GREETER.format(test="python3 -m unittest -q")
+    + """\
 ### task-01: Add the greeting ✓
 #### Step 1: Write it
 ```bash run
@@ -48,6 +39,7 @@ true
 true
 ```
 """
+)
 
 TEST = """\
 import os

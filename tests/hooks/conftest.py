@@ -24,20 +24,11 @@ from musician.runtime.locking import lock_plan_file
 from musician.store.sqlite.store import SqliteStore
 from musician.testing.waiting import HANG_S
 from musician.trees.root import exclude_private, find_root
-from tests.surroundings import begin, git
+from tests.surroundings import GREETER, begin, git
 
-PLAN = """\
----
-plan: greeter
-test: python3 -m unittest -q
----
-# Greeter
-
-## Overview
-Greets people like Zoë.
-
-## Phase 1: Foundations
-
+PLAN = (
+    GREETER.format(test="python3 -m unittest -q")
+    + """\
 ### task-03: Add the greeting ✓
 #### Step 1: Write it
 Write `greet(name)` into greeter.py.
@@ -49,6 +40,7 @@ Mind the accents.
 #### Step 1: Write it
 Write `part(name)`.
 """
+)
 
 
 @dataclass(frozen=True)

@@ -29,20 +29,11 @@ from musician.store.rows import MessageRow
 from musician.store.sqlite.store import SqliteStore
 from musician.testing.waiting import HANG_S
 from musician.trees.root import exclude_private, find_root
-from tests.surroundings import begin
+from tests.surroundings import GREETER, begin
 
-PLAN = """\
----
-plan: greeter
-test: bash check.sh
----
-# Greeter
-
-## Overview
-Greets people like Zoë.
-
-## Phase 1: Foundations
-
+PLAN = (
+    GREETER.format(test="bash check.sh")
+    + """\
 ### task-01: Add the greeting
 #### Step 1: Write it
 Write greeter.py.
@@ -54,6 +45,7 @@ Write greeter.py.
 ### task-02: Add the farewell
 #### Step 1: Write it
 """
+)
 
 CHECK = """\
 test -f greeter.py || { echo "greeter.py is missing"; exit 1; }

@@ -10,24 +10,16 @@ from musician.protocol.claim import Claim
 from musician.protocol.settings import Settings
 from musician.store.sqlite.store import SqliteStore
 from musician.trees.root import find_root
-from tests.surroundings import Call, begin
+from tests.surroundings import GREETER, Call, begin
 
-PLAN = """\
----
-plan: greeter
-test: python3 -m unittest -q
----
-# Greeter
-
-## Overview
-Greets people like Zoë.
-
-## Phase 1: Foundations
-
+PLAN = (
+    GREETER.format(test="python3 -m unittest -q")
+    + """\
 ### task-03: Add the greeting ✓
 #### Step 1: Write it
 Write `greet(name)` into greeter.py.
 """
+)
 
 
 @pytest.fixture(autouse=True)

@@ -253,7 +253,6 @@ def test_a_bell_wakes_it_and_it_ends_with_its_client(
     start: Start, store: SqliteStore, claim: Claim, *, rings: bool
 ) -> None:
     """D11, D11.9: and plain SQL does; no slow look comes within the test's life."""
-    service.deliver(store, claim, tuple(each.id for each in service.unread(store, "task-03")))
     reported(store, claim)
     running = start()
     pid = int(running.line())
