@@ -102,6 +102,7 @@ def test_a_monitor_of_the_clients_plugins_is_not_the_sessions_to_wait_for(
     script = tmp_path / "plugin" / "hooks" / "monitor.sh"
     script.write_text("sleep 600; true\n")
     monitor = start(f"exec sh '{script}'", **CLIENTS)
+    until(lambda: monitor.cmdline() == ["sh", str(script)])
     assert monitor.pid not in pids(find_belongings({SESSION}, TREE))
     assert monitor.pid in pids(find_belongings({SESSION}, tmp_path / "plugin"))
 

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -112,10 +111,8 @@ def test_the_end_of_the_pipe_ends_the_whole_tree(
 ) -> None:
     leashed = Leashed(trees, "bash", "-c", stubborn).go()
     until(lambda: trees.exists("started"))
-    asked_at = time.monotonic()
     leashed.let_go()
     assert leashed.end()[0] == 137
-    assert time.monotonic() - asked_at < 2
     assert trees.living() == []
 
 
