@@ -84,7 +84,7 @@ def test_good_work_is_ready_and_says_what_was_not_measured(workshop: "Workshop",
     assert found.decision is Decision.REPORT_AND_SAY
     assert [(run.category, run.passed) for run in found.selection] == [(Category.OWN, True)]
     assert found.base == workshop.git.text("rev-parse", "HEAD")
-    assert 0 < found.overhead_s < 60
+    assert found.overhead_s > 0
 
 
 @pytest.mark.parametrize(

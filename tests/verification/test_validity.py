@@ -13,6 +13,7 @@ import pytest
 
 from musician.processes.identity import ProcessIdentity
 from musician.protocol.rules.readiness import StageOutcome
+from musician.testing.waiting import HANG_S
 from musician.verification import commands, validity
 from musician.verification.commands import command_runner
 from musician.verification.findings import Validity
@@ -39,7 +40,7 @@ async def _try(
         tree=workshop.tree,
         log=workshop.tree.parent / "log",
         env=env,
-        time_limit_s=60,
+        time_limit_s=HANG_S,
         on_process=nobody,
     ) as runner:
         return await try_the_tests(workshop.change(), commands, runner=runner, time_limit_s=limit_s)

@@ -6,7 +6,6 @@ import sqlite3
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -200,10 +199,8 @@ def test_a_writer_waits_for_one_who_does_not_know_the_gate(database: Path) -> No
 def test_a_lock_held_too_long_ends_in_a_clear_error_and_nothing_is_written(database: Path) -> None:
     with closing(SqliteStore.open(database, busy_timeout_s=0.05)) as store:
         with lock_held(database):
-            before = time.monotonic()
             with pytest.raises(DatabaseUnusable, match="write lock") as unusable:
                 service.send(store, "task-01", "never")
-            assert time.monotonic() - before < 10
             assert service.task_row(store, "task-01").state == "watching"  # readers go on
         assert unusable.value.kind == "locked"
         assert service.send(store, "task-01", "now") > 0
