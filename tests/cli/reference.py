@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import click
 
-from musician.cli.main import program
+from musician.cli.main import PARTS, program
 
 EXIT_CODES = {
     "0": "done",
@@ -34,7 +34,12 @@ A task is named by its id or its number: `task-03`, `3` and `#3` are the same. `
 def render_reference() -> str:
     """Every command as one Markdown document."""
     rows = [f"| {code} | {meaning} |" for code, meaning in EXIT_CODES.items()]
-    head = "\n".join([_HEAD.rstrip("\n"), "", "| exit code | means |", "|---|---|", *rows, ""])
+    parts = [
+        f"| {part} | {', '.join(f'[{name}](#musician-{name})' for name in names)} |"
+        for part, names in PARTS.items()
+    ]
+    index = ["| | |", "|---|---|", *parts, ""]
+    head = "\n".join([_HEAD.rstrip("\n"), "", *index, "| exit code | means |", "|---|---|", *rows, ""])
     return "\n".join([head, *_sections(program, "musician")])
 
 

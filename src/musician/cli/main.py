@@ -13,58 +13,67 @@ from musician.cli.context import App
 from musician.cli.faults import explain
 from musician.cli.options import database_option
 
-COMMANDS = {
-    "demo": "demo",
-    "init": "init",
-    "doctor": "doctor",
-    "plan": "plan",
-    "task": "task",
-    "clean": "clean",
-    "run": "run",
-    "work": "work",
-    "worker": "work",
-    "status": "status",
-    "history": "history",
-    "messages": "messages",
-    "timeline": "timeline",
-    "log": "log",
-    "trace": "trace",
-    "show": "show",
-    "review": "review",
-    "push": "push",
-    "pr": "push",
-    "needs-me": "needs_me",
-    "dashboard": "dashboard",
-    "top": "top",
-    "attach": "attach",
-    "send": "send",
-    "stop": "send",
-    "handoff": "send",
-    "claim": "claim",
-    "release": "exit",
-    "heartbeat": "claim",
-    "step": "step",
-    "deviation": "step",
-    "self-correction": "step",
-    "correction": "step",
-    "checkpoint": "checkpoint",
-    "error": "step",
-    "complete": "exit",
-    "exit": "exit",
-    "inbox": "messages",
-    "wait": "wait",
-    "propose": "propose",
-    "proposals": "proposals",
-    "validate": "inspect",
-    "verify-temp": "inspect",
-    "headroom": "inspect",
-    "hook": "client",
-    "statusline": "client",
-    "plugin": "plugin",
-    "completion": "completion",
-    "mcp": "client",
+PARTS = {
+    "Begin": {"demo": "demo", "init": "init", "doctor": "doctor", "completion": "completion"},
+    "Plan and play": {
+        "plan": "plan",
+        "task": "task",
+        "run": "run",
+        "work": "work",
+        "worker": "work",
+        "clean": "clean",
+    },
+    "Look": {
+        "status": "status",
+        "needs-me": "needs_me",
+        "dashboard": "dashboard",
+        "top": "top",
+        "log": "log",
+        "messages": "messages",
+        "history": "history",
+        "timeline": "timeline",
+        "trace": "trace",
+        "show": "show",
+    },
+    "Decide": {
+        "review": "review",
+        "proposals": "proposals",
+        "send": "send",
+        "stop": "send",
+        "handoff": "send",
+        "attach": "attach",
+        "push": "push",
+        "pr": "push",
+    },
+    "For musicians, and for scripts in their place": {
+        "claim": "claim",
+        "heartbeat": "claim",
+        "step": "step",
+        "deviation": "step",
+        "self-correction": "step",
+        "correction": "step",
+        "checkpoint": "checkpoint",
+        "error": "step",
+        "inbox": "messages",
+        "wait": "wait",
+        "propose": "propose",
+        "complete": "exit",
+        "exit": "exit",
+        "release": "exit",
+        "validate": "inspect",
+        "verify-temp": "inspect",
+        "headroom": "inspect",
+    },
+    "For Claude Code": {"plugin": "plugin", "hook": "client", "statusline": "client", "mcp": "client"},
 }
-"""Command name to its module in ``musician.cli``. The function has the command's name, with ``_`` for ``-``."""
+"""Command name to its module in ``musician.cli``, by who wants it. The function has the command's name, with ``_`` for
+``-``.
+"""
+
+COMMANDS = {name: module for commands in PARTS.values() for name, module in commands.items()}
+
+_MOST_HELP_CHARS = 200
+"""Of a command's first sentence in the list of all: enough for each, so that none is cut."""
 
 
 COMPLETE = "_MUSICIAN_COMPLETE"
@@ -83,6 +92,13 @@ class Lazy(click.Group):
         module = import_module(f"musician.cli.{COMMANDS[cmd_name]}")
         interruption.interrupt()
         return cast("click.Command", getattr(module, cmd_name.replace("-", "_")))
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for part, commands in PARTS.items():
+            found = [(name, self.get_command(ctx, name)) for name in commands]
+            rows = [(name, each.get_short_help_str(_MOST_HELP_CHARS)) for name, each in found if each]
+            with formatter.section(part):
+                formatter.write_dl(rows)
 
 
 def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:

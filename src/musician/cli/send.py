@@ -101,7 +101,7 @@ def stop(app: App, task_id: str, text: str | None) -> None:
 @text_argument(required=False)
 @click.pass_obj
 def handoff(app: App, task_id: str, text: str | None) -> None:
-    """Hand TASK to a fresh session.
+    """Hand TASK off to a fresh session.
 
     Asks the present session to finish its piece, write its HANDOFF and exit. If it has exited already, the task is
     opened for the next session.
