@@ -178,7 +178,7 @@ VERBS: Mapping[str, Callable[[Store], object]] = {
     "leave_handoff": lambda s: service.leave_handoff(s, claim(WORKING), path="h", handoff="so far"),
     "add_comment": lambda s: service.add_comment(s, SUBMITTED, REMARK),
     "drop_comment": lambda s: service.drop_comment(s, SUBMITTED, 1),
-    "judge_with_comments": lambda s: service.judge(s, SUBMITTED, State.REVIEW_FAILED, "", by_person=True),
+    "judge_with_comments": lambda s: service.judge_as_person(s, SUBMITTED, State.REVIEW_FAILED),
     "allow_stop": lambda s: service.allow_stop(s, claim(WORKING), "it stands still"),
     "leave_conducting": lambda s: service.leave_conducting(s, "sitting"),
     "begin_conducting": lambda s: service.begin_conducting(s, "next", MET, lives=lambda _: False),

@@ -89,7 +89,7 @@ def test_a_fix_that_nobody_heard_is_for_whoever_plays_next(store: Store, walk: W
     """D37: a session that waits in error may have ended when a person answers; what he says is not lost."""
     claim = walk(store, "task-01", State.ERROR)
     assert claim is not None
-    service.judge(store, "task-01", State.FIX_PROPOSED, "use the cure", by_person=True)
+    service.judge_as_person(store, "task-01", State.FIX_PROPOSED, "use the cure")
     leave(store, claim)
     succeed(store, "task-01")
     assert unread(store, "task-01")[1:] == ["use the cure", "go on where it stopped"]

@@ -78,6 +78,6 @@ def test_a_persons_verdict_settles_how_rough_the_way_was(store: Store, walk: Wal
     assert claim is not None
     service.record(store, claim, Entry(kind=EntryKind.NOT_VERIFIED), Entry(kind=EntryKind.SELF_CORRECTION))
     service.report(store, claim, report_of(MessageType.ERROR, "ERROR"), last_error="it broke")
-    service.judge(store, "task-01", State.FIX_PROPOSED, "use the cure", by_person=True)
+    service.judge_as_person(store, "task-01", State.FIX_PROPOSED, "use the cure")
     assert (since(store).failed_verifications, since(store).self_corrected) == (0, False)
     assert [each.who for each in decisions(store).happenings] == ["a person"]

@@ -36,20 +36,15 @@ def judge(
     *,
     submission_id: int | None = None,
     rules: tuple[int, ...] = (),
-    by_person: bool = False,
 ) -> int:
-    """Answer the latest submission or report; the verdict's message id.
+    """Answer the latest submission or report, as the run; the verdict's message id.
 
     ``submission_id`` names the message that was judged: if it is no longer the latest, the verdict is refused
     (:class:`StaleVerdict`). ``rules`` are journal ids of the deviations and findings it rules, each once (D17, D26).
-    ``by_person``: what came before is ruled by it, and makes nothing rough any more (D17); a failure is not approved
-    by a person, nor what was found to be in conflict: :class:`EvidenceMissing` then, and while a raw writer's
-    submission waits for its message (D5).
+    :class:`EvidenceMissing` while a raw writer's submission waits for its message (D5).
     """
     with store.write() as tx:
-        return judge_in(
-            tx, task_id, verdict, text, submission_id=submission_id, rules=rules, by_person=by_person
-        )
+        return judge_in(tx, task_id, verdict, text, submission_id=submission_id, rules=rules)
 
 
 def judge_in(
@@ -62,7 +57,11 @@ def judge_in(
     rules: tuple[int, ...] = (),
     by_person: bool = False,
 ) -> int:
-    """:func:`judge` within a transaction of the caller's."""
+    """:func:`judge` within a transaction of the caller's.
+
+    ``by_person``: what came before is ruled by it, and makes nothing rough any more (D17); a failure is not approved
+    by a person, nor what was found to be in conflict: :class:`EvidenceMissing` then.
+    """
     if verdict not in VERDICTS:
         raise BadField(field="verdict", value=verdict, reason="use " + ", ".join(VERDICT_OF))
     row = load_played(tx, task_id)

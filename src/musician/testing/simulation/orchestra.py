@@ -196,11 +196,11 @@ class Simulation:
                     self._order(store, ask.task_id)
                 view = service.task_view(store, ask.task_id)
                 if State.REVIEW_APPROVED in view.open_verdicts:
-                    service.judge(store, ask.task_id, State.REVIEW_APPROVED, "fine", by_person=True)
+                    service.judge_as_person(store, ask.task_id, State.REVIEW_APPROVED, "fine")
                 elif view.row.state is State.EXITED:
                     service.hand_over(store, ask.task_id, "go on")
                 elif State.FIX_PROPOSED in view.open_verdicts:
-                    service.judge(store, ask.task_id, State.FIX_PROPOSED, "do it anew", by_person=True)
+                    service.judge_as_person(store, ask.task_id, State.FIX_PROPOSED, "do it anew")
                 elif view.row.state is not State.COMPLETE:
                     service.send(store, ask.task_id, "go on as you see fit")
 
