@@ -156,13 +156,15 @@ class PlansStatus:
 
     def _say_conductor(self) -> str:
         row = self._conductor
+        unfinished = [plan.path for plan in self._plans if plan.finished_at is None]
+        if self._app.is_archived:
+            return "none: the plan is archived"
         if row is None:
             return "none so far"
         if row.state is State.WORKING:
             return f"at work, heartbeat {life_of(self._app, row)}"
-        if row.state is State.COMPLETE:
-            return "its plan is complete"
-        unfinished = [plan.path for plan in self._plans if plan.finished_at is None]
+        if row.state is State.COMPLETE and not unfinished:
+            return "its plan is complete" if self._plans else "none at work"
         file = as_argument(unfinished[0]) if len(unfinished) == 1 else "PLAN"
         return f"none at work; `musician run {file}` goes on"
 

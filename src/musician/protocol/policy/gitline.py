@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 
 from musician.protocol.policy.forbidden import UNTOLD, Act
-from musician.protocol.policy.shell import UNKNOWN
+from musician.protocol.policy.run import UNKNOWN
 from musician.protocol.values import dataclass
 
 _MOST_ALIASES_DEEP = 10

@@ -12,7 +12,7 @@ from posixpath import basename, dirname, join
 from types import MappingProxyType
 
 from musician.protocol.policy.forbidden import Act
-from musician.protocol.policy.shell import UNKNOWN
+from musician.protocol.policy.run import UNKNOWN
 from musician.protocol.values import dataclass
 
 _NO_GRANTS: frozenset[Act] = frozenset()

@@ -19,7 +19,7 @@ from posixpath import basename, join
 from musician.protocol.policy.forbidden import Act
 from musician.protocol.policy.listed import listed
 from musician.protocol.policy.paths import Surroundings, deleting, is_database, within, writing
-from musician.protocol.policy.shell import UNKNOWN, Run, found_by, name_of, resolved
+from musician.protocol.policy.run import UNKNOWN, Run, found_by, name_of, resolved
 from musician.protocol.policy.verbs import PUBLISHERS, claude, forge, musician, publishes, publishes_task
 from musician.protocol.values import replace
 

@@ -17,12 +17,9 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import field
-from posixpath import basename, join, normpath
 
+from musician.protocol.policy.run import UNKNOWN, Run, name_of, printed_by, resolved
 from musician.protocol.values import dataclass
-
-UNKNOWN = "\0"
-"""Stands in a word for what cannot be known; a real argument never contains it."""
 
 MOST_CHARACTERS = 200_000
 _MOST_NESTING = 24
@@ -37,7 +34,6 @@ _KEYWORDS = frozenset(
 )
 """What may stand before a command, or after a compound one before its redirections."""
 _DECLARING = frozenset({"export", "declare", "local", "typeset", "readonly"})
-_PASSING = frozenset({"cat", "sort", "uniq", "head", "tail", "tee", "sed", "tac"})
 
 _PARAMETER = re.compile(r"[0-9]+|[@*]")
 _BETWEEN = "\x1f"
@@ -55,33 +51,10 @@ _ESCAPED = re.compile(r"\\(x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "v": "\v"}
 _BACKQUOTED = re.compile(r"((?:\\.|[^`\\])*)`?", re.DOTALL)
 _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
-_GLOB = re.compile(r"[*?\[]")
-_NARROWING = re.compile(
-    r"-(?:i?name|i?path|i?wholename|i?regex|newer\w*|[acm](?:min|time)|size|empty|perm|user|group)$"
-)
-
-
-_EXPRESSION = re.compile(r"-(?![HLP]$|O\d$|D$)|[!(]")
 
 
 class TooMuch(ValueError):
     """Longer, deeper or wider than anybody would read."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
-    """One program. ``program`` is its bare name, with :data:`UNKNOWN` in it where that cannot be known.
-
-    ``cwd`` is an absolute folder or begins with :data:`UNKNOWN`. ``given`` is its standard input, as far as it is
-    known. ``writes`` are its redirections' targets as written; ``sets`` what its environment is given: ``NAME=value``.
-    """
-
-    program: str
-    arguments: tuple[str, ...]
-    cwd: str
-    given: str = UNKNOWN
-    writes: tuple[str, ...] = ()
-    sets: tuple[str, ...] = ()
 
 
 def runs_of(command: str, *, cwd: str, known: Mapping[str, str]) -> tuple[Run, ...]:
@@ -101,37 +74,6 @@ def parameters(words: Sequence[str]) -> dict[str, str]:
         return {}
     every = _BETWEEN.join(words[1:])
     return {str(at): word for at, word in enumerate(words)} | {"@": every, "*": every}
-
-
-def resolved(path: str, cwd: str) -> str:
-    """A path as an absolute one, ``..`` taken away by its text; one that begins with what is unknown stays."""
-    return path if path.startswith(UNKNOWN) else normpath(join(cwd, path))
-
-
-def name_of(field: str) -> str:
-    """The bare name of a program; unknown where a pattern or a variable decides."""
-    name = basename(field)
-    if _GLOB.search(name) and name not in ("[", "[["):
-        return UNKNOWN
-    return UNKNOWN if UNKNOWN in name else name.removesuffix(".exe")
-
-
-def found_by(arguments: Sequence[str]) -> tuple[str, ...]:
-    """Return what ``find`` finds: all of its folders, or something within them."""
-    expression = next((at for at, word in enumerate(arguments) if _EXPRESSION.match(word)), len(arguments))
-    folders = [word for word in arguments[:expression] if not word.startswith("-")] or ["."]
-    padded = ("", *arguments, "", "")
-    is_narrow = any(
-        _NARROWING.match(word) and before not in ("!", "-not") and value != "*" and after != "-prune"
-        for before, word, value, after in zip(padded, padded[1:], padded[2:], padded[3:], strict=False)
-    )
-    return tuple(join(folder, UNKNOWN) if is_narrow else folder for folder in folders)
-
-
-def _tracked_by(arguments: Sequence[str]) -> tuple[str, ...]:
-    """Return what ``git ls-files`` and ``rg --files`` list: all of the folders given, or something by a pattern."""
-    given = [word for word in arguments if not word.startswith("-")]
-    return tuple(UNKNOWN if _GLOB.search(word) else word for word in given) or (".",)
 
 
 @dataclass(slots=True)
@@ -381,7 +323,10 @@ class _Shell:
         """Return what a command prints, and apply what it changes for later commands."""
         program, arguments = run.program, list(run.arguments)
         plain = [argument for argument in arguments if argument[:1] != "-"]
-        self.printed = self.known.get(" ".join((program, *arguments)), UNKNOWN)
+        printed = printed_by(run)
+        self.printed = (
+            self.known.get(" ".join((program, *arguments)), UNKNOWN) if printed is None else printed
+        )
         if program in ("cd", "pushd"):
             target = plain[0] if plain else self.known.get("HOME", UNKNOWN)
             self.enter(UNKNOWN if "-" in arguments else resolved(target, self.cwd))
@@ -395,28 +340,6 @@ class _Shell:
             self.known[plain[0]] = plain[2] if len(plain) == len(["x", "in", "y"]) else UNKNOWN
         elif program in ("read", "mapfile", "unset"):
             self.known |= dict.fromkeys(plain[-1:], run.given.strip() or UNKNOWN)
-        elif program == "echo":
-            self.printed = " ".join(arguments[arguments[:1] in (["-n"], ["-e"]) :])
-        elif program == "printf":
-            self.printed = " ".join(arguments[len(arguments) > 1 :]).replace("\\n", "\n")
-        elif program == "find":
-            self.printed = "\n".join(found_by(arguments))
-        elif program == "git" and arguments[:1] == ["ls-files"]:
-            self.printed = "\n".join(_tracked_by(arguments[1:]))
-        elif program == "git" and arguments[:1] == ["ls-tree"]:
-            self.printed = "\n".join(_tracked_by(plain[2:]))
-        elif program == "rg" and "--files" in arguments:
-            self.printed = "\n".join(_tracked_by(arguments))
-        elif program == "ls":
-            self.printed = "\n".join(plain) or "./*"
-        elif program == "grep":
-            self.printed = "\n".join(f"{line}/{UNKNOWN}" for line in run.given.splitlines())
-        elif program == "mktemp":
-            self.printed = f"/tmp/{UNKNOWN}"  # noqa: S108  # a place, where nothing is made by us
-        elif program in ("which", "command", "type"):
-            self.printed = " ".join(plain)
-        elif program in _PASSING:
-            self.printed = run.given
 
 
 def _unescaped(match: re.Match[str]) -> str:

@@ -17,16 +17,9 @@ from musician.protocol.policy.gitline import read_git_line
 from musician.protocol.policy.paths import Surroundings, is_free, is_outside, writing
 from musician.protocol.policy.prescreen import OWN_TOOLS
 from musician.protocol.policy.programs import acts_of, as_module, is_fed, passed_on
+from musician.protocol.policy.run import UNKNOWN, Run, resolved
 from musician.protocol.policy.servers import acts_of_server, commands_in, is_looking, paths_in
-from musician.protocol.policy.shell import (
-    MOST_CHARACTERS,
-    UNKNOWN,
-    Run,
-    TooMuch,
-    parameters,
-    resolved,
-    runs_of,
-)
+from musician.protocol.policy.shell import MOST_CHARACTERS, TooMuch, parameters, runs_of
 from musician.protocol.values import dataclass
 
 _MOST_SHOWN = 120

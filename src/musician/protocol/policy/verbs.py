@@ -6,7 +6,7 @@ from itertools import takewhile
 
 from musician.protocol.policy.listed import listed
 from musician.protocol.policy.paths import Surroundings
-from musician.protocol.policy.shell import UNKNOWN, Run
+from musician.protocol.policy.run import UNKNOWN, Run
 
 PUBLISHERS = listed("""
     buildah bun bunx cargo conda docker dotnet flit gem gradle hatch helm jj kubectl lerna mvn npm npx nuget pdm pnpm
