@@ -51,7 +51,7 @@ whole: $(DEV)
 	$(BIN)/coverage report --omit='*/musician/protocol/*' --fail-under=90
 
 # At night: which changes of the rules no test would notice. It goes on where it stopped; docs/TESTING.md reads it.
-MUTANTS        ?= musician.protocol.rules.* musician.protocol.musician.engine.* musician.protocol.conductor.engine.*
+MUTANTS        ?= musician.protocol.rules.* musician.protocol.musician.engine.* musician.protocol.conductor.engine.* musician.protocol.conductor.launching.*
 MUTANTS_MOST_S ?= 3600
 mutants: $(DEV)
 	-nice -n 19 timeout $(MUTANTS_MOST_S) $(BIN)/mutmut run --max-children 1 $(patsubst %,'%',$(MUTANTS))

@@ -6,6 +6,7 @@ import pytest
 
 from musician.protocol.conductor import acts, orchestra
 from musician.protocol.conductor import engine as c
+from musician.protocol.conductor.launching import held_back
 from musician.protocol.conductor.opinion import Judgement, Opinion
 from musician.protocol.conductor.orchestra import NO_RETRY_HELPS, is_merge_trouble
 from musician.protocol.journal import PROVIDER_REFUSES
@@ -126,7 +127,7 @@ def test_what_would_meet_is_begun_after_the_other_is_merged_and_what_was_begun_w
     between = replace(first, state=State.FIX_PROPOSED, was_claimed=True)
     for tasks in ((begun, second), (replace(first, is_running=True), second)):
         assert decide(*tasks) == ()
-        held = c.held_back(orchestra.Orchestra(tasks=tasks, jobs=2, settings=Settings()))
+        held = held_back(orchestra.Orchestra(tasks=tasks, jobs=2, settings=Settings()))
         assert held == {"task-02": second.meets}
     assert decide(between, second) == (acts.Launch(task_id="task-01"),)
     assert decide(between, replace(second, state=State.FIX_PROPOSED, was_claimed=True)) == (
@@ -135,7 +136,7 @@ def test_what_would_meet_is_begun_after_the_other_is_merged_and_what_was_begun_w
     )
     merged = (replace(begun, state=State.COMPLETE, owner=None, is_merged=True), second)
     assert decide(*merged) == (acts.Launch(task_id="task-02"),)
-    assert c.held_back(orchestra.Orchestra(tasks=merged, jobs=2, settings=Settings())) == {}
+    assert held_back(orchestra.Orchestra(tasks=merged, jobs=2, settings=Settings())) == {}
 
 
 def test_a_dangerous_sibling_between_two_sessions_keeps_its_files() -> None:

@@ -11,7 +11,7 @@ While a person has paused the plan nobody is launched, and no agent is asked for
 what needs no agent is done as ever. Nothing stands still for good then: the person lets it go on.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable
 
 from musician.protocol.conductor.acts import (
     Act,
@@ -22,7 +22,6 @@ from musician.protocol.conductor.acts import (
     Equip,
     Finish,
     Judge,
-    Launch,
     Merge,
     Reopen,
     RequestExit,
@@ -31,7 +30,8 @@ from musician.protocol.conductor.acts import (
     TryMerge,
     VerifyFully,
 )
-from musician.protocol.conductor.barrier import holder_of, is_held_up, pause_due
+from musician.protocol.conductor.barrier import is_held_up, pause_due
+from musician.protocol.conductor.launching import given_musicians, ready_to_play
 from musician.protocol.conductor.means import Means
 from musician.protocol.conductor.opinion import before_asking, judge_by_opinion
 from musician.protocol.conductor.orchestra import (
@@ -42,14 +42,11 @@ from musician.protocol.conductor.orchestra import (
     Submitted,
     TaskFacts,
     TrialOutcome,
-    current_phase,
-    is_at_work,
     is_finished,
     is_open,
     is_withdrawn,
     waits_for_person,
 )
-from musician.protocol.messages.forecasts import Meeting
 from musician.protocol.rules.budget import answer_by_rule
 from musician.protocol.rules.liveness import Owner
 from musician.protocol.rules.review import Verdict, VerdictKind, judge_by_rule, needs_a_judge
@@ -78,8 +75,8 @@ def decide(orchestra: Orchestra) -> tuple[Act, ...]:
     means = Means(orchestra)
     due = {task.task_id: means.allowed(task, _due_for(task, orchestra)) for task in orchestra.tasks}
     acts: list[Act] = [act for act in due.values() if act is not None]
-    ready = list(_ready_to_play(orchestra, [task for task in orchestra.tasks if due[task.task_id] is None]))
-    acts.extend(_given_musicians(ready, means, _places(orchestra)))
+    ready = list(ready_to_play(orchestra, [task for task in orchestra.tasks if due[task.task_id] is None]))
+    acts.extend(given_musicians(ready, means, orchestra))
     if acts:
         return tuple(acts)
     if all(is_finished(task) for task in orchestra.tasks):
@@ -348,78 +345,3 @@ _RULES: tuple[Callable[[TaskFacts, Settings], Act | None], ...] = (
 )
 """The order matters: a dead session's submission is judged before its task is taken over, because the verdict outlives
 the session (D7)."""
-
-
-# -- who is given a musician --------------------------------------------------------------------------------------
-
-
-def _places(orchestra: Orchestra) -> int:
-    taken = sum(task.is_running and not waits_for_person(task) for task in orchestra.tasks)
-    return max(0, orchestra.jobs - taken)
-
-
-def _given_musicians(ready: Iterable[TaskFacts], means: Means, places: int) -> Iterator[Act]:
-    for task in ready:
-        act = means.allowed(task, Launch(task_id=task.task_id)) if places else None
-        if act is not None:
-            yield act
-        places -= isinstance(act, Launch)
-
-
-def _ready_to_play(orchestra: Orchestra, idle: Collection[TaskFacts]) -> Iterator[TaskFacts]:
-    """Yield the idle tasks that could be played now, by phase and in the plan's order."""
-    finished = frozenset(task.task_id for task in orchestra.tasks if is_finished(task))
-    phase = current_phase(orchestra.tasks)
-    played = [
-        task
-        for task in idle
-        if task.phase == phase
-        and is_open(task)
-        and not (task.has_open_ask or task.is_limited or task.is_refused)
-    ]
-    at_work, begun = {task.task_id for task in orchestra.tasks if is_at_work(task)}, _begun(orchestra)
-    for task in played:
-        if holder_of(task, orchestra.tasks) is not None:
-            continue
-        if task.after <= finished and not task.conflicts & (at_work | _holders(task, orchestra, finished)):
-            if _met(task, at_work | begun):
-                continue
-            at_work.add(task.task_id)
-            yield task
-
-
-def held_back(orchestra: Orchestra) -> dict[str, tuple[Meeting, ...]]:
-    """Return the tasks that could be begun but for those they would meet, each with those.
-
-    Only what nobody has begun is held back, and only by what was begun: so nothing waits for itself.
-    """
-    phase, begun = current_phase(orchestra.tasks), _begun(orchestra)
-    waiting = (task for task in orchestra.tasks if task.phase == phase and is_open(task))
-    return {task.task_id: met for task in waiting if (met := _met(task, begun))}
-
-
-def _begun(orchestra: Orchestra) -> set[str]:
-    return {
-        task.task_id
-        for task in orchestra.tasks
-        if not is_finished(task) and (is_at_work(task) or task.was_claimed)
-    }
-
-
-def _met(task: TaskFacts, begun: Collection[str]) -> tuple[Meeting, ...]:
-    return () if task.was_claimed else tuple(each for each in task.meets if each.other in begun)
-
-
-def _holders(task: TaskFacts, orchestra: Orchestra, finished: frozenset[str]) -> set[str]:
-    """Return the conflicting siblings that have begun: they keep their danger files until they are finished.
-
-    If several have begun, as they can by hand, the first in the plan goes on.
-    """
-    ids = [each.task_id for each in orchestra.tasks]
-    begun = [
-        each.task_id
-        for each in orchestra.tasks
-        if each.phase == task.phase and each.was_claimed and each.after <= finished
-    ]
-    earlier = ids[: ids.index(task.task_id)]
-    return {each for each in begun if each not in finished and (not task.was_claimed or each in earlier)}

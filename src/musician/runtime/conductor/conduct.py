@@ -18,6 +18,7 @@ from musician.plans.model import Plan, Require
 from musician.processes.identity import own_program
 from musician.protocol.conductor import engine as c
 from musician.protocol.conductor.acts import Finish, Standstill
+from musician.protocol.conductor.launching import held_back
 from musician.protocol.conductor.orchestra import Orchestra
 from musician.protocol.errors import DatabaseUnusable, PlanChanged
 from musician.protocol.names import CONDUCTOR
@@ -279,7 +280,7 @@ class _Conductor:
         closed = service.givings(await run_sync(service.closed_accounts, self._run.store))
         accounts = await run_sync(accounts_of, self._run.store, self._run.plan, self._run.settings)
         orchestra = await run_sync(self._gatherer.gather, standings, closed, accounts)
-        self._forecaster.on_look(standings, c.held_back(orchestra))
+        self._forecaster.on_look(standings, held_back(orchestra))
         return orchestra
 
     async def _wait(self) -> None:
