@@ -4,15 +4,34 @@ import pytest
 
 from musician import service
 from musician.protocol.journal import EntryKind
+from musician.protocol.messages.feedback import with_points
 from musician.protocol.resumption.handoff import DIED
 from musician.protocol.rules.deviations import Severity
 from musician.protocol.states import State
-from musician.reporting.account import account_of
+from musician.reporting.account import SentBack, account_of
 from musician.reporting.account_page import page, sections
 from musician.reporting.standing import Standing
 from musician.store.port import Store
 from musician.store.sqlite.store import SqliteStore
 from tests.reporting.played import Play, entry, look_at
+
+
+@pytest.mark.parametrize(
+    ("text", "points", "brief"),
+    [
+        ("say why\nand how", (), "say why …"),
+        ("1. no\n2. yes", (), "no; yes"),
+        ("please", ("a.py:2: one", "b.py:1: two"), "please: a.py:2: one; b.py:1: two"),
+        ("", ("a.py:2: one",), "a.py:2: one"),
+        ("1. no", ("a.py:2: one",), "no; a.py:2: one"),
+        ("conflict in a.py\n\n- ours\n+ theirs", (), "conflict in a.py …"),
+    ],
+)
+def test_why_work_was_sent_back_is_told_with_each_point(
+    text: str, points: tuple[str, ...], brief: str
+) -> None:
+    why = with_points(text, points)[0] if points else text
+    assert SentBack(task_id="task-01", checkpoint=1, why=why).brief == brief
 
 
 def test_what_went_otherwise_is_told_with_its_reason(store: Store) -> None:

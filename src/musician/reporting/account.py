@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from musician import service
+from musician.processes.output import headline
+from musician.protocol.messages.feedback import POINTS_HEADING, points_of
 from musician.protocol.names import NO_PLAN
 from musician.protocol.states import State
 from musician.protocol.values import dataclass
@@ -67,6 +69,18 @@ class SentBack:
     task_id: str
     checkpoint: int | None
     why: str
+
+    @property
+    def brief(self) -> str:
+        """Its points on one line, after what was said before them; of any other text what it begins with: a conflict's
+        has diffs.
+        """
+        points = points_of(self.why)
+        before, added, _ = self.why.partition(POINTS_HEADING)
+        if not added and len(points) < 2:
+            return headline(self.why)
+        is_list = not added or not before.strip() or points_of(before)[0] in points
+        return ("" if is_list else f"{headline(before)}: ") + "; ".join(points)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -133,7 +133,7 @@ def _told(task: TaskAccount) -> str:
 
 def _say_sent_back(each: SentBack) -> str:
     where = "" if each.checkpoint is None else f" at checkpoint {each.checkpoint}"
-    return f"{each.task_id}{where}: {headline(each.why)}"
+    return f"{each.task_id}{where}: {one_line(each.brief, MOST_CHARS)}"
 
 
 def _say_ended(each: Ended) -> str:

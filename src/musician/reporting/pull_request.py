@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 from musician import service
-from musician.processes.output import headline
-from musician.protocol.messages.feedback import RESUBMITTED, points_of
+from musician.protocol.messages.feedback import RESUBMITTED
 from musician.protocol.values import dataclass
 from musician.reporting.account import SentBack, TaskAccount
 from musician.reporting.markdown import code, titled_list, unlinked
@@ -52,14 +51,8 @@ def _body(
         yield from titled_list("Other than the plan says, or to be looked at", told, level=3)
     if sent_back:
         yield from titled_list(
-            "What was sent back on the way", (unlinked(_why(each)) for each in sent_back), level=3
+            "What was sent back on the way", (unlinked(each.brief) for each in sent_back), level=3
         )
-
-
-def _why(sent_back: SentBack) -> str:
-    """All points of a rejection that has several; of any other text what it begins with: a conflict's has diffs."""
-    points = points_of(sent_back.why)
-    return "; ".join(points) if len(points) > 1 else headline(sent_back.why)
 
 
 def _where(view: TaskView, account: TaskAccount, plan: PlanRow | None) -> str:

@@ -30,5 +30,5 @@ def trees(app: App) -> Iterator[CheckResult]:
     if not broken:
         used = disk_used(app.root)
         yield ok(
-            f"all whole; {decimal(used['trees'])} of {decimal(used['all'])} used (musician clean --dry-run)"
+            f"all whole; {decimal(used['trees'])} of Musician's {decimal(used['all'])} here (musician clean --dry-run)"
         )

@@ -21,7 +21,7 @@ _DASH = re.compile(r"^[ \t]*[-*•] +", re.MULTILINE)
 _NEXT_PARAGRAPH = re.compile(r"\n(?![ \t])")
 """A point that goes on in a further line is indented there."""
 _BEGIN = heading("POINTS")
-_HEADING = "POINTS, answer each by its number:"
+POINTS_HEADING = "POINTS, answer each by its number:"
 RESUBMITTED = "Resubmitted after it was sent back:"
 """Before the answers to all points, which follow what a submission says of its work."""
 
@@ -37,7 +37,7 @@ def with_points(text: str, points: Sequence[str]) -> tuple[str, int]:
     if last > MOST_POINTS:
         reason = f"a rejection has at most {MOST_POINTS}: say the others in its text"
         raise BadField(field="points", value=last, reason=reason)
-    parts = [text[:cut].rstrip(), "", _HEADING, as_list(points, first=first)]
+    parts = [text[:cut].rstrip(), "", POINTS_HEADING, as_list(points, first=first)]
     return "\n".join([*parts, "", text[cut:]] if text[cut:] else parts), first
 
 
