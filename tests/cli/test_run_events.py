@@ -51,6 +51,8 @@ def test_each_event_is_an_object_on_a_line_and_the_end_is_the_last(folder: Path,
     ]
     assert set(news[0]) == {"event", "at", "task_id", "state", "text", "needs_person"}
     assert (end["event"], end["ending"], end["branch"]["move"]) == ("end", "complete", "moved")
+    named = [line.split("|")[1] for line in GUIDE.splitlines() if line.startswith("| `")]
+    assert {key for cell in named for key in re.findall(r"`(\w+)`", cell)} == set(end) - {"event"}
     assert "—" in news[0]["text"]
 
 
