@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -280,14 +281,21 @@ def test_ctrl_c_ends_the_musicians_and_their_server(stage: "Stage") -> None:
     run = stage.start("run", "PLAN.md")
     stage.wait_at("one")
     stage.wait_at("two")
-    group = os.getpgid(run.pid)
-    of_group = [each.pid for each in stage.processes() if os.getpgid(each.pid) == group]
-    assert of_group == [run.pid]
+    # A git that is just begun has no group of its own for a moment.
+    stage.until(lambda: pids_of_group(stage, os.getpgid(run.pid)) == [run.pid])
     run.send_signal(signal.SIGINT)
     ended = stage.end(run)
     assert ended.code == 130, ended
     stage.check_quiet()
     assert {each.exit_reason for each in stage.view("task-01").sessions} == {"interrupted by SIGINT"}
+
+
+def pids_of_group(stage: "Stage", group: int) -> list[int]:
+    found = []
+    for each in stage.processes():
+        with suppress(ProcessLookupError):  # it has ended meanwhile
+            found += [each.pid] if os.getpgid(each.pid) == group else []
+    return found
 
 
 @pytest.mark.deep

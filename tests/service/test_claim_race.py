@@ -27,7 +27,7 @@ from musician.protocol.errors import ClaimBlocked
 from musician.protocol.settings import Settings
 from musician.store.sqlite.store import SqliteStore
 
-store = SqliteStore.open(Path(sys.argv[1]))
+store = SqliteStore.open(Path(sys.argv[1]), busy_timeout_s=float(sys.argv[3]))
 print("ready", flush=True)
 for line in sys.stdin:
     task_id = line.strip()
@@ -45,7 +45,7 @@ class Contender:
 
     def __init__(self, database: Path, number: int) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-c", CONTENDER, str(database), str(number)],
+            [sys.executable, "-c", CONTENDER, str(database), str(number), str(HANG_S)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
