@@ -146,7 +146,12 @@ def test_wait_is_woken_by_the_message_itself(
     if by == "service":
         call("stop", "task-01")
     else:
-        with contextlib.closing(apsw.Connection(str(claimed / ".musician" / "comms.db"))) as raw:
+        # Whatever `wait` has looked at when this comes: the message is unread.
+        with contextlib.closing(apsw.Connection(str(claimed / ".musician" / "comms.db"))) as raw, raw:
+            raw.execute(
+                "INSERT INTO orchestration_messages (task_id, from_session, message_type, message)"
+                " VALUES ('task-01', 'task-00', 'exit_request', 'by hand')"
+            )
             raw.execute("UPDATE orchestration_tasks SET state = 'exit_requested' WHERE task_id = 'task-01'")
     out, _ = waiting.communicate(timeout=HANG_S)
     assert waiting.returncode == 0

@@ -8,6 +8,7 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
+from psutil import Process
 
 from musician import service
 from musician.plans.plan import load_plan
@@ -59,7 +60,7 @@ echo {number} >> "$MUSICIAN_TEST_HALL/order"
 SHORT_LIVED = """
 [heartbeat]
 refresh_after_s = 1
-stale_after_s = 3
+stale_after_s = 60
 [waiting]
 background_poll_s = 0.2
 pause_poll_s = 0.2
@@ -164,10 +165,14 @@ def test_a_conductor_that_starts_while_the_musicians_of_a_killed_one_wind_down_w
     stage.write(HEAD + task(stage, 1, run=stage.gate("step")) + task(stage, 2))
     late = {**stage.armed("work", "before:musician.service:claim"), "MUSICIAN_TEST_STOP": "1"}
     first = stage.start("run", "PLAN.md", **late)
-    stage.until(lambda: stage.killed_at)
+
+    def stopped_ones() -> list[Process]:
+        return [each for each in stage.processes("work") if stage.stopped(each.pid)]
+
+    stage.until(stopped_ones)
     first.send_signal(signal.SIGKILL)
     assert stage.end(first).code == -signal.SIGKILL
-    (stopped,) = (each for each in stage.processes("work") if stage.stopped(each.pid))
+    (stopped,) = stopped_ones()
     task_id = stopped.cmdline()[stopped.cmdline().index("work") + 1]
     second = stage.start("run", "PLAN.md")
     stage.until(lambda: stage.conductors() == [second.pid])
@@ -195,6 +200,7 @@ def test_a_musician_that_stopped_is_fenced_ended_and_succeeded(stage: "Stage") -
     agent = stage.wait_at("step")
     assert agent in [each.pid for each in stage.processes()]
     stage.suspend(stage.musician("task-01"))
+    make_silent(stage)
     assert stage.end(run).code == 0, stage.told()
     stage.check_whole()
     # Not by its pid: an orphan that has ended keeps that until the system's first process gets round to it.
@@ -206,6 +212,10 @@ def test_a_musician_that_stopped_is_fenced_ended_and_succeeded(stage: "Stage") -
 def silent(stage: "Stage", session_id: str) -> None:
     """A session that was opened by hand, and has not been heard of since."""
     service.claim(stage.store, "task-01", session_id, settings=Settings())
+    make_silent(stage)
+
+
+def make_silent(stage: "Stage") -> None:
     stage.raw(
         "UPDATE orchestration_tasks SET last_heartbeat = datetime('now', '-9 hours') WHERE task_id = 'task-01'"
     )
