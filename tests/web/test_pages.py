@@ -21,10 +21,13 @@ from musician.reporting.asks import ANSWERS
 from musician.reporting.drawing import context_of, life_of
 from musician.reporting.spending import say_cost
 from musician.reporting.timeline import decisions
+from musician.runtime.as_person import as_person
+from musician.service.views import MOST_MESSAGES
 from musician.store.rows.sessions import CostRow
+from musician.store.sqlite.store import SqliteStore
 from musician.trees.branches import branch_of, integration_branch
 from musician.web.desk import Desk, clock
-from musician.web.pages import MOST_NEEDS, MOST_OPEN_CHARS
+from musician.web.pages import MOST_NEEDS, MOST_OPEN_CHARS, MOST_SHOWN
 from tests.cli.test_cli_look_at_work import submit, tree_of
 from tests.said import farewell
 from tests.surroundings import Call, git
@@ -145,6 +148,28 @@ def test_a_message_reaches_the_session(submitted: Path, desk: TestClient, call: 
     post(desk, "/tasks/task-01/send", text="one\r\ntwo", urgent="yes")
     last = call("messages", "1", "--json").json["messages"][-1]
     assert (last["message"], last["message_type"]) == ("one\ntwo", "emergency")
+
+
+def test_of_a_talkative_task_the_newest_is_shown_and_all_that_is_older_counted(
+    submitted: Path, desk: TestClient, call: Call
+) -> None:
+    """DASHBOARD-ORDERS: and what it has submitted is found however much was said since."""
+    sent = call("review", "show", "1", "--json").json["message"]["id"]
+    with closing(Project(str(submitted))) as project:
+        assert isinstance(project.store, SqliteStore)
+        many = [("task-01", "s1", "note", f"note {number}") for number in range(MOST_MESSAGES + MOST_SHOWN)]
+        project.store.connection.executemany(
+            "INSERT INTO orchestration_messages (task_id, from_session, message_type, message) VALUES (?, ?, ?, ?)",
+            many,
+        )
+        service.send(as_person(project), "task-01", "the last word")
+        _, older = service.newest_messages(project.store, "task-01", most=MOST_SHOWN)
+    page = desk.get("/tasks/task-01").text
+    assert older > MOST_MESSAGES
+    assert f"{older} older ones are left out" in page
+    assert page.count('<li id="message-') == MOST_SHOWN
+    assert page.count(f"({login_name()})") == 1
+    assert call("review", "show", "1", "--json").json["message"]["id"] == sent
 
 
 def test_a_changed_file_is_shown_by_its_place(submitted: Path, desk: TestClient) -> None:

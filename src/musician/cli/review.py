@@ -92,8 +92,7 @@ def show_command(app: App, task_id: str) -> None:
     message_ids = [
         change.message_id for change in view.history if change.to_state in WAITING and change.message_id
     ]
-    messages = {message.id: message for message in service.messages_of(app.shown, task_id)}
-    message = messages.get(message_ids[-1]) if message_ids else None
+    message = service.message_row(app.shown, message_ids[-1]) if message_ids else None
     root = app.root_if_any  # without it nothing is known of the work
     evidence = next(iter(evidence_of(root, view)), None)
     work = None if root is None else work_of(root, view.row.plan_id, task_id, submitted=view.submitted_commit)

@@ -67,8 +67,7 @@ def show(served: ServedSession, *, task: str) -> str:
     waiting = [
         change.message_id for change in view.history if change.to_state in WAITING and change.message_id
     ]
-    messages = {message.id: message for message in service.messages_of(served.store, task)}
-    message = messages.get(waiting[-1]) if waiting else None
+    message = service.message_row(served.store, waiting[-1]) if waiting else None
     deviations, findings = service.open_rows(view.journal)
     said = (
         "" if message is None else f"message {message.id}, {message.message_type}:\n{quoted(message.message)}"

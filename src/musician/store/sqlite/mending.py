@@ -35,9 +35,13 @@ _NAMED_IN = {
         ("verifications", "submission_id"),
         ("opinions", "submission_id"),
         ("comments", "message_id"),
+        ("message_fields", "message_id"),
+        ("covered", "message_id"),
+        ("orders", "message_id"),
     ),
-    "journal": (("rulings", "journal_id"), ("verifications", "journal_id")),
+    "journal": (("rulings", "journal_id"), ("verifications", "journal_id"), ("covered", "entry_id")),
     "documents": (("proposals", "document_id"),),
+    "needs_human": (("limits", "ask_id"),),
     "changes": (("signatures", "seq"), ("settlements", "seq")),
 }
 """Where the ids of a table are written down elsewhere."""
