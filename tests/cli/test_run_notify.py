@@ -101,9 +101,9 @@ def test_nothing_is_told_to_anybody_by_default(folder: Path, program: Call, tmp_
 def test_what_needs_a_person_is_told_while_the_run_goes_on(
     folder: Path, command: tuple[str, ...], tmp_path: Path, call: Call
 ) -> None:
-    """The other task waits for the message: so the run cannot have ended by then."""
+    """The other task waits until the message was read: so the run cannot have ended by then."""
 
-    waits = f"until [ -s '{tmp_path}/told' ]; do sleep 0.1; done; touch made"
+    waits = f"until [ -e '{tmp_path}/read' ]; do sleep 0.1; done; touch made"
     other = PLAN.format(step=waits).partition("### task-01: Ask\n")[2]
     commit_plan(folder, ASKS + "### task-02: Wait\n" + other)
     set_up(folder, command=f"cat > '{tmp_path}/new'; mv '{tmp_path}/new' '{tmp_path}/told'")
@@ -112,6 +112,7 @@ def test_what_needs_a_person_is_told_while_the_run_goes_on(
     ) as run:
         until(lambda: (tmp_path / "told").exists())
         told = json.loads((tmp_path / "told").read_text())
+        (tmp_path / "read").touch()
         assert (told["ended"], told["notices"][0]["kind"]) == ("", "question")
         assert told["notices"][0]["commands"][0] == 'musician send task-01 "your answer"'
         assert "sk-abcdef" not in json.dumps(told)
