@@ -224,6 +224,25 @@ Write two.txt.
 """
 
 
+@pytest.mark.deep
+def test_who_stops_a_parked_session_lifts_the_limit_of_nobody(tmp_path: Path) -> None:
+    """LIMIT-16."""
+    refused = ScriptedFailure(status=429, kind="rate_limit_error", message="no more")
+    provider = Provider(lambda: refused)
+    with house(tmp_path, PAIR, provider, settings="[waiting]\nlimit_s = 3600\n") as found:
+        found.run("plan", "lock", "PLAN.md")
+        started = found.start("run", "PLAN.md")
+        until(lambda: all(limits_of(found.view(task)) for task in ("task-01", "task-02")))
+        found.run("stop", "task-01")
+        until(lambda: found.view().row.state is State.EXITED)
+        assert "account claude is given nothing before" in found.run("status")
+        started.terminate()
+        found.done(started, code=130)
+        stopped = found.view()
+    assert [ask.kind for ask in stopped.asks] == ["stopped"]
+    assert sum(row.kind == EntryKind.LIMITED for row in stopped.journal) == 1, "it has begun nothing more"
+
+
 class Slow(Provider):
     """Its first answer after the quota takes a while, in which nobody else may ask."""
 

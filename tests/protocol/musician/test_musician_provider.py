@@ -49,6 +49,18 @@ def test_who_waits_for_a_provider_leaves_when_it_is_told_to() -> None:
     assert Story().limited().tell(i.StopAsked(reason="interrupted by SIGTERM")).only(r.ExitClaim)
 
 
+def test_who_waits_and_is_stopped_lifts_nothing_and_begins_nothing() -> None:
+    """LIMIT-16: the limit was the account's, and all on it asked again."""
+    stop = i.MessageArrived(message_id=19, text="stop now", urgent=True, exits=True)
+    story = Story().limited().tell(stop)
+    assert story.names() == []
+    assert story.state.mode is Mode.LIMITED
+    assert story.exit_request("stop now").names()[-2:] == ["ExitClaim", "End"]
+    story = Story().tell(i.QuestionTold(text="which?")).done().tell(stop)
+    assert not story.names()
+    assert Story().tell(stop).names() == ["StopPiece"]
+
+
 def test_who_is_to_stop_and_is_limited_waits_with_the_word() -> None:
     story = Story().note("wrong branch", urgent=True).limited()
     assert story.state.mode is Mode.LIMITED

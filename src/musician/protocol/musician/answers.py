@@ -33,6 +33,10 @@ def message(turn: Turn, given: i.MessageArrived) -> None:
     if orders:
         turn.write(*orders)
     turn.hear(PendingInstruction(text=given.text, message_id=given.message_id, urgent=given.urgent))
+    if given.exits:
+        if turn.state.mode in BUSY:
+            turn.stop_what_runs()
+        return
     turn.set(question_open=turn.state.question_open and not given.is_answer)
     if turn.state.mode is Mode.AWAITING_ANSWER:
         if given.is_answer:

@@ -148,7 +148,8 @@ class VerdictArrived(Input):
 class MessageArrived(Input):
     """A note, or an emergency if ``urgent``. ``is_answer`` is true if it came after the session's last question.
 
-    A ``forecast`` is for the next boundary: it answers nothing, and no piece is disturbed by it.
+    A ``forecast`` is for the next boundary: it answers nothing, and no piece is disturbed by it. One that ``exits`` is
+    the first half of an urgent exit request, which follows: it answers nothing either, and nothing is begun by it.
     """
 
     message_id: int
@@ -156,6 +157,7 @@ class MessageArrived(Input):
     urgent: bool
     is_answer: bool = True
     forecast: bool = False
+    exits: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -132,7 +132,7 @@ class Watcher:
         notes = [message for message in fresh if message.message_type in _TOLD]
         if notes:
             await self._deliver(fresh)
-            await self._tell(notes)
+            await self._tell(notes, exit_text=look.exit_text if look.state is State.EXIT_REQUESTED else None)
         if look.state is State.EXIT_REQUESTED and not self.exit_told:
             self.exit_told, self.awaiting_id = True, None
             await self.tell(i.ExitWasRequested(text=look.exit_text, message_id=look.exit_id))
@@ -162,9 +162,10 @@ class Watcher:
         await anyio.to_thread.run_sync(partial(service.deliver, self.store, self.claim, ids))
         self.last_seen_id = ids[-1]
 
-    async def _tell(self, notes: list[MessageRow]) -> None:
+    async def _tell(self, notes: list[MessageRow], *, exit_text: str | None) -> None:
         for note in notes:
-            await self.tell(_heard(note))
+            exits = note.message_type == MessageType.EMERGENCY and note.message == exit_text
+            await self.tell(_heard(note, exits=exits))
 
     async def _mind_the_wait(self, look: Observation) -> None:
         now_s = anyio.current_time()
@@ -176,7 +177,7 @@ class Watcher:
         await self.tell(i.WaitTimedOut(conductor_is_fresh=is_fresh(look.conductor_age_s, self.settings)))
 
 
-def _heard(note: MessageRow) -> i.Input:
+def _heard(note: MessageRow, *, exits: bool) -> i.Input:
     match note.message_type:
         case MessageType.PAUSE:
             return i.PauseAsked(message_id=note.id, text=note.message)
@@ -187,4 +188,5 @@ def _heard(note: MessageRow) -> i.Input:
         text=note.message,
         urgent=note.message_type == MessageType.EMERGENCY,
         forecast=note.message_type == MessageType.FORECAST,
+        exits=exits,
     )
