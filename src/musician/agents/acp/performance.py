@@ -245,7 +245,7 @@ class Performance:
 
     async def _judged(self) -> PieceEnded:
         await self.tell_usage()
-        if not self._gauge.is_measured and (self._turn.has_worked or self._turn.failure is None):
+        if not self._gauge.is_measured:
             told = self._gauge.estimated()
             await self._tell(Complained(text=f"context is estimated: {told.used_pct:.0f} %"))
             await self._tell(told)

@@ -32,8 +32,6 @@ class Turn:
         self.failure: ProviderFailure | None = None
         self.refusals: list[str] = []
         """Why leave was refused, since the agent last said something: it has not taken that up yet."""
-        self.has_worked = False
-        """Its model has said or done something."""
         self._unanswered = 0
 
     @property
@@ -74,10 +72,8 @@ class Turn:
                 self.state = TurnState.REQUIRES_ACTION
             case {"sessionUpdate": "state_update"}:
                 self.state = TurnState.RUNNING
-            case {"sessionUpdate": str(kind)} if kind in _WORK:
-                self.has_worked = True
-                if self.tries_again:
-                    self.failure = None
+            case {"sessionUpdate": str(kind)} if kind in _WORK and self.tries_again:
+                self.failure = None
         self.failure = told_beside(update.get("_meta")) or self.failure
 
     def _rests(self, reason: object) -> None:

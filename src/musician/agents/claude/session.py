@@ -204,10 +204,7 @@ class _Performance:
             detail = await self._session.last_words()
             return PieceEnded(item=self._piece.item, ending=PieceEnding.LOST, detail=detail)
         await self.tell_usage(self._result.model_usage or {})
-        if (
-            self._answers
-        ):  # else the client has only an estimate, which is far too low, or what was told before
-            await self._measure(await self._session.measured())
+        await self._measure(await self._session.measured())
         return ending_of(
             self._piece,
             self._result,
