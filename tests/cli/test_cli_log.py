@@ -110,6 +110,12 @@ def test_a_log_that_nobody_reads_any_more_ends_quietly(talk: Path, program: Call
     assert (found.out.count("\n"), found.err) == (1, "")
 
 
+def test_of_a_task_that_nobody_has_played_it_says_so(ready: Path, call: Call) -> None:
+    said = call("log", "task-02")
+    assert (said.out, said.err) == ("", "no session has played task-02 yet\n")
+    assert (call("log", "task-02", "--json").out, call("log", "task-99", expect=3).out) == ("", "")
+
+
 def test_of_a_session_by_hand_it_says_where_to_look(claimed: Path, call: Call) -> None:
     assert "no transcript: opened by hand" in call("log", "1").out
     call("log", "2")

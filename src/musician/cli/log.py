@@ -4,6 +4,7 @@ import sys
 
 import click
 
+from musician import service
 from musician.cli.context import App
 from musician.cli.options import command, plan_option, task_argument
 from musician.cli.render import fields, lines
@@ -30,6 +31,9 @@ def log(app: App, task_id: str, *, live: bool, session_id: str | None) -> None:
     """
     page = TranscriptLines(app.shown)
     live = live and not app.is_archived  # there nothing happens any more
+    if not service.task_view(app.shown, task_id).sessions:
+        wait = "; this goes on when one does" if live else ""
+        click.echo(f"no session has played {task_id} yet{wait}", err=True)
     for speaker, event in follow(app.shown, app.shown_root, task_id, session_id=session_id, live=live):
         if not app.json:
             for line in page.tell(speaker, event):
