@@ -26,7 +26,6 @@ BODIES = [
     "-- trailing comment",
     "ends with a backslash \\",
     "%s %d {0} {task_id} :name ?1 @p",
-    "",
     " \t leading and trailing \r\n\n",
     "naïve — 日本語 🎼 \u2028 \x00 nul",
     "x" * 1_000_000,
