@@ -5,6 +5,7 @@ import os
 import re
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from musician import service
 from musician.project import Project
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.states import State
+from musician.top.page import Page
 from musician.top.rows import Rows
 from tests.cli.test_run_terminal import Terminal
 from tests.surroundings import Call
@@ -233,6 +235,35 @@ def test_what_another_program_does_comes_by_itself(claimed: Path, call: Call) ->
             project.close()
             await seen.press("q")
             await seen.sees("task-02")
+
+    asyncio.run(story())
+
+
+def test_a_look_that_comes_while_it_ends_is_shown_to_nobody(
+    claimed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once in a while it ended with a traceback: the pages are taken apart before who follows is ended."""
+    shown: list[Page] = []
+    show = Page.show
+
+    def noted(self: Page, *what: Any) -> None:
+        shown.append(self)
+        show(self, *what)
+
+    monkeypatch.setattr(Page, "show", noted)
+
+    async def story() -> None:
+        async with terminal(claimed) as seen:
+            await seen.sees("task-01")
+            close_all = seen.app._close_all
+
+            async def and_look() -> None:
+                await close_all()
+                shown.clear()
+                await asyncio.create_task(seen.app._follow())
+
+            seen.app._close_all = and_look  # type: ignore[method-assign]
+        assert shown == []
 
     asyncio.run(story())
 

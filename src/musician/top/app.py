@@ -91,7 +91,7 @@ class Top(App[None]):
 
     async def _follow(self) -> None:
         with self.project.store.listen(journals=True) as self._ear:
-            while True:
+            while self.is_running:
                 page = self._front
                 try:
                     seen, (title, rows) = await run_sync(self._look, page, abandon_on_cancel=True)
@@ -108,8 +108,11 @@ class Top(App[None]):
         return next(each for each in reversed(self.screen_stack) if isinstance(each, Page))
 
     def _can_show(self, page: Page) -> bool:
-        """Whether a page has anything to show on: one that was just opened, or has been left meanwhile, has not."""
-        return page is self._front and page.is_mounted
+        """Whether a page has anything to show on: one that was just opened, or has been left meanwhile, has not.
+
+        Nor has any while the program ends: it takes the pages apart before it ends who follows.
+        """
+        return self.is_running and page is self._front and page.is_mounted
 
     def _look(self, page: Page) -> tuple[Overview, Folded]:
         seen = look(self.project, MACHINE)
