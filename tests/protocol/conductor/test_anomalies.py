@@ -62,6 +62,17 @@ def test_a_rise_by_more_than_fifteen_points_between_two_readings_is_a_jump(
     assert signals(noted(done(before), done(None), done(after))) == [Signal.CONTEXT_JUMP] * found
 
 
+def test_the_reading_of_a_limit_before_any_other_begins_no_jump() -> None:
+    """The scripted demo told one: a quota wall at the first request read 1 %, the first answer 22 %."""
+    limited = Entry(kind=EntryKind.LIMITED, item="step 1", text="quota", context_pct=1.0)
+    assert signals(noted(limited, done(22.0))) == []
+    assert signals(noted(limited, done(22.0), done(40.0))) == [Signal.CONTEXT_JUMP]
+    assert signals(noted(done(2.0), limited, done(22.0))) == [Signal.CONTEXT_JUMP], (
+        "it had been measured before"
+    )
+    assert signals(noted(done(2.0), Entry(kind=EntryKind.LIMITED, context_pct=22.0))) == [Signal.CONTEXT_JUMP]
+
+
 def test_two_sessions_readings_are_not_compared() -> None:
     first, second = noted(done(5.0)), [Noted(id=2, epoch=2, entry=done(50.0))]
     assert list(in_journal([*first, *second])) == []

@@ -6,7 +6,8 @@ silence ends in a takeover (D23). The signals are:
 
 - a self-correction, after which the session's estimates are off (sources "Self-correction flag");
 - a High deviation (REF-5) until it is ruled on;
-- a rise by more than ``JUMP_OVER_PCT`` points between two context readings of one session;
+- a rise by more than ``JUMP_OVER_PCT`` points between two context readings of one session. A limit's own reading begins
+  none: a piece that was limited before its first answer has measured only what was sent;
 - ``SILENT_FROM_S`` or more without an entry from a session that plays. A session that waits is not silent.
 """
 
@@ -63,9 +64,12 @@ def in_journal(journal: Iterable[Noted]) -> Iterator[Anomaly]:
             yield _shown(Signal.HIGH_DEVIATION, each, _told(entry))
         if entry.context_pct is None:
             continue
-        before = reading[1] if reading is not None and reading[0] == each.epoch else entry.context_pct
-        if entry.context_pct - before > JUMP_OVER_PCT:
-            yield _shown(Signal.CONTEXT_JUMP, each, f"from {before:.0f} % to {entry.context_pct:.0f} %")
+        if reading is not None and reading[0] == each.epoch:
+            before = reading[1]
+            if entry.context_pct - before > JUMP_OVER_PCT:
+                yield _shown(Signal.CONTEXT_JUMP, each, f"from {before:.0f} % to {entry.context_pct:.0f} %")
+        elif entry.kind is EntryKind.LIMITED:
+            continue
         reading = (each.epoch, entry.context_pct)
 
 
