@@ -11,6 +11,7 @@ import pytest
 from musician import service
 from musician.plans.instructions import read_instructions
 from musician.plans.plan import load_plan
+from musician.processes.life_lock import HeldBy, lock_path
 from musician.processes.machine import MACHINE
 from musician.protocol.errors import (
     ConductorRunning,
@@ -26,7 +27,7 @@ from musician.protocol.settings import from_mapping
 from musician.protocol.states import State
 from musician.runtime.adding import add_task_file, add_to_plan
 from musician.runtime.conductor.conduct import conduct
-from musician.runtime.conductor.conductor_lock import hold_conductor_lock
+from musician.runtime.conductor.conductor_lock import conducting_run, hold_conductor_lock
 from musician.runtime.conductor.plan_run import RunOptions
 from musician.runtime.locking import amend_plan_file, changing_plans, check_ids, lock_plan_file
 from musician.runtime.world import WORLD
@@ -242,6 +243,15 @@ def test_a_task_is_not_written_into_a_plan_that_another_is_changing(place: Place
         add()
     assert plan.stat().st_ino == file, "it was not even written and put back"
     assert add().added == ("task-09",)
+
+
+@pytest.mark.parametrize("task_id", ["amending", "change", "run", "takeover", "task-00.change"])
+def test_no_task_is_named_as_a_lock_of_ours(place: Place, task_id: str) -> None:
+    """While a task of that name is played, its life lock is held; none could be added to the plan then."""
+    played = MACHINE.hold(lock_path(place.root.locks_dir, task_id), session_id="a")
+    assert not isinstance(played, HeldBy)
+    with played, changing_plans(place.root, WORLD), conducting_run(place.root, "conductor-1", MACHINE):
+        assert (place.root.locks_dir / f"{task_id}.lock").exists()
 
 
 def test_a_plan_is_not_amended_while_another_command_changes_plans(place: Place) -> None:

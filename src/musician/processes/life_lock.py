@@ -82,6 +82,11 @@ def run_path(locks: Path) -> Path:
     return locks / f"{CONDUCTOR}.run"
 
 
+def change_path(locks: Path) -> Path:
+    """Where the lock is of who changes plans, beside a run or without one. No task's own lock ends so."""
+    return locks / f"{CONDUCTOR}.change"
+
+
 def hold(path: Path, *, session_id: str, identity: ProcessIdentity | None = None) -> LifeLock | HeldBy:
     """Take the lock, or say who has it. Never waits for a holder. OSError if the file cannot be had.
 

@@ -16,7 +16,7 @@ from musician.plans.instructions import render_instructions
 from musician.plans.model import Plan
 from musician.plans.plan import parse_plan, plan_difference
 from musician.plans.splicing import with_tasks_of
-from musician.processes.life_lock import HeldBy, lock_path
+from musician.processes.life_lock import HeldBy, change_path
 from musician.processes.whole_file import write_whole
 from musician.protocol.errors import (
     ConductorRunning,
@@ -52,8 +52,6 @@ from musician.trees.root import Root, choose_temp, exclude_private, keep_from_cl
 from musician.trees.shared_config import trust_what_is_there
 
 _DIGEST_LENGTH = 8
-_AMENDING = "amending"
-"""The lock of who changes a plan, beside a run or without one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,7 +195,7 @@ def amend_alone(
 def changing_plans(root: Root, world: World) -> Iterator[str]:
     """While nobody else amends a plan or adds to its file; :class:`ConductorRunning` if somebody does."""
     session_id = world.machine.new_id("amend")
-    mine = world.machine.hold(lock_path(root.locks_dir, _AMENDING), session_id=session_id)
+    mine = world.machine.hold(change_path(root.locks_dir), session_id=session_id)
     if isinstance(mine, HeldBy):
         raise ConductorRunning(session_id=mine.session_id or "", detail="a plan is being amended already")
     with mine:
