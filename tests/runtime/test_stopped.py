@@ -297,7 +297,7 @@ def _struck(process: "subprocess.Popen[str]") -> bool:
         ("before:musician.cli.main:run", signal.SIGTERM, ""),
         ("before:musician.cli.run:lock_plan_file", signal.SIGHUP, ""),
         ("after:musician.cli.run:lock_plan_file", signal.SIGTERM, ""),
-        ("before:musician.runtime.conductor.conduct:hold_conductor_lock", signal.SIGINT, "State saved"),
+        ("before:musician.runtime.conductor.conduct:conducting_run", signal.SIGINT, "State saved"),
         ("before:musician.runtime.conductor.conduct:PlanRun", signal.SIGTERM, "State saved"),
         ("before:musician.service:interrupt_conducting", signal.SIGHUP, "waits for you"),
         ("before:atexit:_run_exitfuncs", signal.SIGTERM, "waits for you"),
